@@ -17,7 +17,8 @@ EXTRA_DIST += README.md ARCHITECTURE.md BENCHMARKS.md CONTRIBUTING.md CHANGELOG.
 	libguest/README.md hv-interface/xen/README.md
 
 bashcompletiondir = $(datadir)/bash-completion/completions
-dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/vmopreport
+dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/vmopannotate \
+	contrib/completions/vmopcompare contrib/completions/vmopreport contrib/completions/vmoptop
 
 # The folder that systemd reads with the prefixes /usr and /usr/local.
 systemdunitdir = $(prefix)/lib/systemd/system

@@ -27,6 +27,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/off-cpu/scheduler-code.c daemon/guest/off-cpu/scheduler-code.h \
 	daemon/guest/stacks/kernel-text.c daemon/guest/stacks/kernel-text.h \
 	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
+	daemon/guest/stacks/host-file.c daemon/guest/stacks/host-file.h \
 	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
 	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \
 	daemon/guest/stacks/table-cache.c daemon/guest/stacks/table-cache.h \
@@ -58,6 +59,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/maps.c daemon/host/maps.h \
 	daemon/options.h \
 	daemon/guest/patterns.c daemon/guest/patterns.h \
+	daemon/host/jit/code-pages.c daemon/host/jit/code-pages.h \
 	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/proc-text.c daemon/host/proc-text.h \

@@ -18,6 +18,8 @@ struct vmop_passive_image {
 	uint64_t offset_bytes; /* the KASLR offset in "path+0x1c000000"; 0: none */
 };
 
+struct vmop_guest_watch; /* guest/watch.h */
+
 struct vmop_profiler_options {
 	/*
 	 * The set-up, from which the profiler reads `separate`, `active_domains`, `xen`, `vmlinux`
@@ -46,6 +48,9 @@ struct vmop_profiler_options {
 	 * when the session began and is now missing is not an error.
 	 */
 	bool goes_on;
+	/* The watching thread of the profiler before (vmop_profiler_guest_watch()); may be NULL.
+	 */
+	struct vmop_guest_watch **guest_watch;
 };
 
 #endif

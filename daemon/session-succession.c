@@ -26,6 +26,8 @@ struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, st
 		.proc_root = "",
 		.is_replay = session->is_replay,
 		.goes_on = goes_on,
+		.guest_watch =
+			session->profiler ? vmop_profiler_guest_watch(session->profiler) : NULL,
 		.keeps_tasks = session->setup.minute_after_ns == 0, /* intervals are never merged */
 	};
 	return vmop_profiler_create(&options, session->source, db, ret);

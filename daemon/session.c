@@ -18,8 +18,11 @@
  */
 static const uint64_t settle_ns = 2000000;
 
-/* The longest time between two drains while contexts of guests are captured. */
-static const uint64_t drain_contexts_every_us = 50000;
+/*
+ * The longest time between two drains while contexts of guests are captured; and while files are
+ * gone before they are looked for, because programs that end soon delete them.
+ */
+static const uint64_t drain_contexts_every_us = 50000, drain_soon_us = 10000;
 
 /* The time between two reads of the agents' messages. Agents read theirs twice a second. */
 static const unsigned mail_round_ms = 250;
@@ -133,7 +136,9 @@ static int on_contexts_due(sd_event_source *timer, uint64_t due_us, void *arg)
 	(void)due_us;
 	vmop_session_note_failure(
 		session, vmop_session_drain(session, vmop_clock_ns(CLOCK_MONOTONIC) - settle_ns));
-	sd_event_source_set_time_relative(timer, drain_contexts_every_us);
+	sd_event_source_set_time_relative(timer, vmop_profiler_loses_files(session->profiler)
+							 ? drain_soon_us
+							 : drain_contexts_every_us);
 	return 0;
 }
 

@@ -142,6 +142,7 @@ static json_t *guest_context_json(const struct vmop_session *session)
 	vmop_json_put_number(object, "contexts", facts->n_contexts);
 	vmop_json_put_number(object, "exited", facts->n_exited);
 	vmop_json_put_number(object, "ring_full", facts->n_ring_full);
+	vmop_json_put_number(object, "switching", facts->n_switching);
 	vmop_json_put_number(object, "cost_ns", facts->cost_ns);
 	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS; gap++)
 		vmop_json_put_number(gaps, vmop_guest_gap_word(gap), facts->gaps[gap]);

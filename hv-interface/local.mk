@@ -62,7 +62,9 @@ hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(ZLIB_LI
 # The program in the kernel, and what loads it.
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \
 	hv-interface/bpf/guest.bpf.h hv-interface/bpf/guest-kernel.bpf.h \
-	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h \
+	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h hv-interface/bpf/guest-arm64.bpf.h \
+	hv-interface/bpf/guest-tables-arm64.bpf.h \
+	hv-interface/bpf/guest-tables-x86.bpf.h \
 	hv-interface/bpf/machine.bpf.h
 EXTRA_DIST += $(bpf_sources)
 if HAVE_BPF

@@ -6,6 +6,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/filter.h"
+#include "libdb/schema.h"
 #include "libdb/stacks/cells.h"
 #include "libutil/array.h"
 
@@ -210,6 +211,29 @@ static struct vmop_error *check_symbols(struct vmop_db *db)
 	return err;
 }
 
+/* ---- code ------------------------------------------------------------------- */
+
+static struct vmop_error *see_code(void *arg, const struct vmop_db_code *code)
+{
+	(void)arg;
+	(void)code;
+	return NULL;
+}
+
+static struct vmop_error *check_code(struct vmop_db *db)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	if (db->version < VMOP_SCHEMA_WITH_CODE)
+		return NULL;
+	struct vmop_error *err = vmop_db_prepare(db, "SELECT DISTINCT image FROM code", &stmt);
+	bool row;
+	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
+		const struct vmop_image_id image = {(uint32_t)sqlite3_column_int64(stmt, 0)};
+		err = vmop_db_each_code(db, image, 0, UINT64_MAX, see_code, NULL);
+	}
+	return err;
+}
+
 struct vmop_error *vmop_db_check(struct vmop_db *db)
 {
 	struct vmop_error *err = vmop_db_allow_work(db);
@@ -222,5 +246,7 @@ struct vmop_error *vmop_db_check(struct vmop_db *db)
 		err = check_stacks(db, &checking.last_stack);
 	if (!err)
 		err = check_chunks(&checking);
-	return err ? err : check_symbols(db);
+	if (!err)
+		err = check_symbols(db);
+	return err ? err : check_code(db);
 }

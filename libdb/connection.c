@@ -42,6 +42,7 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_COUNT_MERGED] = "UPDATE task SET merged = merged + ?2 WHERE id = ?1",
 	[VMOP_DB_PUT_IMAGE] = "REPLACE INTO image VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[VMOP_DB_PUT_SYMBOLS] = "REPLACE INTO symbols VALUES(?1, ?2, ?3)",
+	[VMOP_DB_PUT_CODE] = "REPLACE INTO code VALUES(?1, ?2, ?3, ?4, ?5)",
 	[VMOP_DB_PUT_INTERVAL] = "INSERT INTO interval VALUES(?1, ?2, ?3, ?4)",
 	[VMOP_DB_PUT_PLACE] = "INSERT INTO place VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[VMOP_DB_PUT_CHUNK] = "INSERT INTO chunk(id, task, place, stack, samples, weight, cells)"

@@ -152,6 +152,13 @@ struct vmop_error *vmop_db_check_packed_symbols(const void *packed, size_t len_b
 struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
 					      const void *packed, size_t len_bytes);
 
+/*
+ * Store code. *ret_stored_bytes is the room that it takes. The same image, offset and time replace
+ * the row.
+ */
+struct vmop_error *vmop_db_put_code(struct vmop_db *db, const struct vmop_db_code *code,
+				    size_t *ret_stored_bytes);
+
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 
@@ -363,6 +370,15 @@ struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_im
  */
 struct vmop_error *vmop_db_has_sampled_symbols(struct vmop_db *db, struct vmop_image_id image,
 					       bool *ret);
+
+/*
+ * Call `each` for the stored code of image that overlaps [from, to), ascending by offset, then by
+ * time. A file of an older version has none.
+ */
+struct vmop_error *
+vmop_db_each_code(struct vmop_db *db, struct vmop_image_id image, uint64_t from, uint64_t to,
+		  struct vmop_error *(*each)(void *arg, const struct vmop_db_code *code),
+		  void *arg);
 
 /*
  * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of

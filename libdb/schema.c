@@ -126,12 +126,28 @@ static const struct object tables_of_v1[] = {
 	{NULL, NULL},
 };
 
+#define STACK_NODES                                                                                \
+	"CREATE TABLE stack_nodes(\n"                                                              \
+	"  first INTEGER PRIMARY KEY CHECK(first >= 1),\n"                                         \
+	"  n_nodes INTEGER NOT NULL,\n"                                                            \
+	"  data BLOB NOT NULL\n"                                                                   \
+	") STRICT"
+
 static const struct object tables_of_v2[] = {
-	{"stack_nodes", "CREATE TABLE stack_nodes(\n"
-			"  first INTEGER PRIMARY KEY CHECK(first >= 1),\n"
-			"  n_nodes INTEGER NOT NULL,\n"
-			"  data BLOB NOT NULL\n"
-			") STRICT"},
+	{"stack_nodes", STACK_NODES},
+	{NULL, NULL},
+};
+
+static const struct object tables_of_v3[] = {
+	{"stack_nodes", STACK_NODES},
+	{"code", "CREATE TABLE code(\n"
+		 "  image INTEGER NOT NULL REFERENCES image,\n"
+		 "  offset INTEGER NOT NULL,\n"
+		 "  time_ns INTEGER NOT NULL,\n"
+		 "  n_bytes INTEGER NOT NULL,\n"
+		 "  data BLOB NOT NULL,\n"
+		 "  PRIMARY KEY(image, offset, time_ns)\n"
+		 ") STRICT, WITHOUT ROWID"},
 	{NULL, NULL},
 };
 
@@ -179,7 +195,7 @@ static const struct object views[] = {
 };
 
 _Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above contain it as 24 and 16777215");
-_Static_assert(VMOP_DB_SCHEMA_VERSION == 2, "a new version needs its own list of tables");
+_Static_assert(VMOP_DB_SCHEMA_VERSION == 3, "a new version needs its own list of tables");
 
 /* Return the list of the tables that not all versions have, or NULL if there is no such version. */
 static const struct object *tables_of(int version)
@@ -189,6 +205,8 @@ static const struct object *tables_of(int version)
 		return tables_of_v1;
 	case 2:
 		return tables_of_v2;
+	case 3:
+		return tables_of_v3;
 	default:
 		return NULL;
 	}

@@ -31,6 +31,9 @@
 /* The first version with cells that have stacks, and with the table stack_nodes. */
 #define VMOP_SCHEMA_WITH_STACKS 2
 
+/* The first version with the table code. */
+#define VMOP_SCHEMA_WITH_CODE 3
+
 /* libdb numbers merged tasks from here on; the writer's ids are below. */
 #define VMOP_SCHEMA_MERGED_TASK_MIN (1u << 30)
 

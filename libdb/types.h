@@ -20,7 +20,7 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 2
+#define VMOP_DB_SCHEMA_VERSION 3
 
 struct vmop_db_event {
 	struct vmop_event_id id;
@@ -124,6 +124,19 @@ struct vmop_db_stack_node {
 struct vmop_db_stack_cell {
 	struct vmop_stack_id stack;
 	struct vmop_db_cell cell;
+};
+
+/*
+ * Bytes of code that cannot be read later, as they were at a time: of generated code, for instance.
+ * Code that changed has several rows with one offset.
+ */
+#define VMOP_DB_CODE_MAX_BYTES 4096
+struct vmop_db_code {
+	struct vmop_image_id image;
+	uint64_t offset;  /* in the image, as in cells; below 2^63 */
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	const void *bytes;
+	size_t len_bytes; /* 1 to VMOP_DB_CODE_MAX_BYTES */
 };
 
 struct vmop_db_interval {

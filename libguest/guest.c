@@ -342,6 +342,16 @@ void vmop_guest_drop_symbols(struct vmop_guest *guest)
 		vmop_guest_kernel_drop_symbols(guest->kernel);
 }
 
+bool vmop_guest_reload_symbols(struct vmop_guest *guest)
+{
+	if (!guest->kernel)
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_SCAN_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool is_read = vmop_guest_kernel_reload_symbols(guest->kernel);
+	vmop_guest_end(guest);
+	return is_read;
+}
+
 struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *ret_changed)
 {
 	if (!guest->kernel)
@@ -557,7 +567,29 @@ struct vmop_error *vmop_guest_find_path(struct vmop_guest *guest, const char *pa
 	vmop_guest_begin(guest, VMOP_GUEST_PROCESS_BYTES, VMOP_GUEST_PATH_STEPS);
 	struct vmop_error *err =
 		vmop_guest_inodes_find_path(guest->inodes, guest->kernel, &guest->layout,
-					    guest->files, path, &guest->last.retries, ret);
+					    guest->files, 0, path, &guest->last.retries, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_find_path_of(struct vmop_guest *guest, uint64_t task, uint32_t pid,
+					   uint64_t start_time_ns, const char *path,
+					   struct vmop_guest_inode_file *ret)
+{
+	struct vmop_error *err = NULL;
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_PROCESS_BYTES, VMOP_GUEST_PATH_STEPS);
+	uint64_t leader = vmop_guest_processes_leader(guest->kernel, &guest->layout, task, pid,
+						      start_time_ns);
+	if (leader)
+		err = vmop_guest_inodes_find_path(guest->inodes, guest->kernel, &guest->layout,
+						  guest->files, leader, path, &guest->last.retries,
+						  ret);
+	/* The memory of a task that ended meanwhile may be another's. */
+	if (!err && (!leader || !vmop_guest_processes_leader(guest->kernel, &guest->layout, task,
+							     pid, start_time_ns)))
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest's process %u has ended", pid);
 	vmop_guest_end(guest);
 	return err;
 }

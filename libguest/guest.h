@@ -163,6 +163,9 @@ bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name,
  */
 void vmop_guest_drop_symbols(struct vmop_guest *guest);
 
+/* Read these symbols again. False: they cannot be read, or differ in number. */
+bool vmop_guest_reload_symbols(struct vmop_guest *guest);
+
 /*
  * Read the modules, BPF programs and trampolines again. Set *ret_changed (may be NULL) to whether
  * they differ from the previous reading. find_kernel makes the first reading. VMOP_ERROR_NOT_FOUND:
@@ -279,6 +282,15 @@ struct vmop_error *vmop_guest_find_inode(struct vmop_guest *guest,
  */
 struct vmop_error *vmop_guest_find_path(struct vmop_guest *guest, const char *path,
 					struct vmop_guest_inode_file *ret);
+
+/*
+ * The same in the root file system of a process, which is its own in a container, by the address of
+ * the task_struct of any of its threads. pid and start_time_ns are its leader's.
+ * VMOP_ERROR_NOT_FOUND: also if the task is no longer one of this process.
+ */
+struct vmop_error *vmop_guest_find_path_of(struct vmop_guest *guest, uint64_t task, uint32_t pid,
+					   uint64_t start_time_ns, const char *path,
+					   struct vmop_guest_inode_file *ret);
 
 /*
  * As vmop_guest_read_file and vmop_guest_file_size, by the handle of a file's pages

@@ -88,6 +88,12 @@ struct vmop_guest_vma {
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 };
 
+/* Return whether a mapping is of a file: "//" begins the names of anonymous memory. */
+static inline bool vmop_guest_vma_is_file(const struct vmop_guest_vma *vma)
+{
+	return vma->path[0] == '/' && vma->path[1] != '/';
+}
+
 /* One process (thread group). */
 struct vmop_guest_process {
 	uint32_t pid;	 /* tgid, in the guest's initial pid namespace */

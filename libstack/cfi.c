@@ -48,10 +48,33 @@ static void read_id(const struct vmop_cfi_section *section, struct vmop_cfi_curs
 	record->body = (size_t)(cursor->at - section->bytes);
 }
 
+bool vmop_cfi_has_hole(const struct vmop_cfi_section *section, size_t start, size_t end)
+{
+	size_t low = 0, high = section->n_holes;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (section->holes[middle].end <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < section->n_holes && section->holes[low].start < end;
+}
+
+bool vmop_cfi_is_missing(const struct vmop_cfi_section *section, size_t offset)
+{
+	static const uint8_t extended[] = {0xff, 0xff, 0xff, 0xff};
+	if (!section->n_holes)
+		return false;
+	bool is_64 = section->len_bytes - offset >= sizeof(extended) &&
+		     memcmp(section->bytes + offset, extended, sizeof(extended)) == 0;
+	return vmop_cfi_has_hole(section, offset, offset + (is_64 ? 12 : 4));
+}
+
 bool vmop_cfi_next_record(const struct vmop_cfi_section *section, size_t *offset,
 			  struct vmop_cfi_record *ret)
 {
-	if (*offset >= section->len_bytes)
+	if (*offset >= section->len_bytes || vmop_cfi_is_missing(section, *offset))
 		return false;
 	struct vmop_cfi_cursor cursor = cursor_at(section, *offset, section->len_bytes);
 	bool is_64;
@@ -62,6 +85,9 @@ bool vmop_cfi_next_record(const struct vmop_cfi_section *section, size_t *offset
 	ret->offset = *offset;
 	*offset = (size_t)(cursor.end - section->bytes);
 	ret->len_bytes = *offset - ret->offset;
+	ret->is_missing = section->n_holes > 0 && vmop_cfi_has_hole(section, ret->offset, *offset);
+	if (ret->is_missing)
+		return true;
 	read_id(section, &cursor, is_64, ret);
 	return !cursor.is_bad;
 }
@@ -206,8 +232,8 @@ bool vmop_cfi_read_cie(const struct vmop_cfi_section *section, uint64_t offset,
 {
 	*ret = (struct vmop_cfi_cie){.pointer_encoding = VMOP_CFI_PTR_ABSOLUTE};
 	size_t next = offset < section->len_bytes ? (size_t)offset : section->len_bytes;
-	if (!vmop_cfi_next_record(section, &next, &ret->record) || !ret->record.is_cie ||
-	    ret->record.len_bytes > VMOP_CFI_MAX_RECORD_BYTES)
+	if (!vmop_cfi_next_record(section, &next, &ret->record) || ret->record.is_missing ||
+	    !ret->record.is_cie || ret->record.len_bytes > VMOP_CFI_MAX_RECORD_BYTES)
 		return false;
 	struct vmop_cfi_cursor cursor = cursor_at(section, ret->record.body, next);
 	read_cie_body(section, &cursor, ret);

@@ -15,9 +15,16 @@
 /* A larger record is damage: those of the largest functions have some hundred KiB. */
 #define VMOP_CFI_MAX_RECORD_BYTES ((size_t)1 << 20)
 
+/* Bytes of a section that could not be read: from start up to end. */
+struct vmop_cfi_hole {
+	size_t start, end;
+};
+
 struct vmop_cfi_section {
-	const uint8_t *bytes; /* the caller's */
+	const uint8_t *bytes; /* the caller's; zeros in holes */
 	size_t len_bytes;
+	struct vmop_cfi_hole *holes; /* the caller's: ascending, disjoint */
+	size_t n_holes, hole_capacity;
 	uint64_t address; /* ELF virtual address */
 	bool is_debug_frame;
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
@@ -28,6 +35,7 @@ struct vmop_cfi_record {
 	size_t offset, len_bytes; /* with its length field */
 	size_t body;		  /* offset of the first byte after the CIE pointer */
 	bool is_cie;
+	bool is_missing;     /* part of it is in a hole: is_cie, body, cie_offset are not known */
 	uint64_t cie_offset; /* of an FDE; unchecked */
 };
 
@@ -52,16 +60,27 @@ struct vmop_cfi_fde {
 
 /*
  * Read the record at *offset and set *offset to the next. False: there are no more, because of the
- * section's end, its terminator, or a length that can't be right.
+ * section's end, its terminator, a length that can't be right, or a length that lies in a hole.
  */
 bool vmop_cfi_next_record(const struct vmop_cfi_section *section, size_t *offset,
 			  struct vmop_cfi_record *ret);
 
-/* Read the CIE at an offset. False: the record is no CIE, damaged, or of an unknown kind. */
+/* Return whether a byte from start up to end, of which there is at least one, is in a hole. */
+bool vmop_cfi_has_hole(const struct vmop_cfi_section *section, size_t start, size_t end);
+
+/* Return whether the length of a record at offset, in the section, lies in a hole. */
+bool vmop_cfi_is_missing(const struct vmop_cfi_section *section, size_t offset);
+
+/*
+ * Read the CIE at an offset. False: the record is no CIE, damaged, missing, or of an unknown kind.
+ */
 bool vmop_cfi_read_cie(const struct vmop_cfi_section *section, uint64_t offset,
 		       struct vmop_cfi_cie *ret);
 
-/* Read the FDE of a record, whose CIE is cie. False: it is damaged, or its function was removed. */
+/*
+ * Read the FDE of a record that is not missing and whose CIE is cie. False: it is damaged, or its
+ * function was removed.
+ */
 bool vmop_cfi_read_fde(const struct vmop_cfi_section *section, const struct vmop_cfi_record *record,
 		       const struct vmop_cfi_cie *cie, struct vmop_cfi_fde *ret);
 

@@ -18,10 +18,16 @@ static bool find_row(const struct vmop_cfi_entry *entry, const struct vmop_machi
 {
 	uint64_t extra_column =
 		machine->extra == VMOP_NO_REGISTER ? VMOP_CFI_NO_COLUMN : machine->extra;
-	const struct vmop_cfi_section cies = {entry->cie, entry->cie_bytes, entry->cie_address,
-					      entry->is_debug_frame, machine->elf_machine};
-	const struct vmop_cfi_section fdes = {entry->fde, entry->fde_bytes, entry->fde_address,
-					      entry->is_debug_frame, machine->elf_machine};
+	const struct vmop_cfi_section cies = {.bytes = entry->cie,
+					      .len_bytes = entry->cie_bytes,
+					      .address = entry->cie_address,
+					      .is_debug_frame = entry->is_debug_frame,
+					      .machine = machine->elf_machine};
+	const struct vmop_cfi_section fdes = {.bytes = entry->fde,
+					      .len_bytes = entry->fde_bytes,
+					      .address = entry->fde_address,
+					      .is_debug_frame = entry->is_debug_frame,
+					      .machine = machine->elf_machine};
 	struct vmop_cfi_record record;
 	struct vmop_cfi_cie cie;
 	struct vmop_cfi_fde fde;

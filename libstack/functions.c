@@ -6,6 +6,7 @@
 #include "libstack/budget.h"
 #include "libstack/cfi.h"
 #include "libstack/cie-cache.h"
+#include "libstack/fde-index.h"
 #include "libstack/image.h"
 
 /* Digits of the radix sort. Two rounds sort a program of up to 4 MiB. */
@@ -35,15 +36,34 @@ static bool place_function(const struct vmop_cfi_image *image, const struct vmop
 	return true;
 }
 
-struct vmop_error *vmop_cfi_functions_add(struct vmop_cfi_functions *functions,
-					  const struct vmop_cfi_image *image,
-					  const struct vmop_cfi_section *section,
-					  struct vmop_cie_cache *cache,
-					  struct vmop_cfi_budget *budget)
+/* Read the next record that is not missing, and skip holes. False: there are no more. */
+static bool next_record(struct vmop_cfi_functions *functions,
+			const struct vmop_cfi_section *section, const struct vmop_fde_index *index,
+			size_t *offset, struct vmop_cfi_record *ret)
+{
+	for (;;) {
+		if (vmop_cfi_next_record(section, offset, ret)) {
+			if (!ret->is_missing)
+				return ret->offset <= INT32_MAX;
+			functions->is_partial = true;
+			continue;
+		}
+		if (*offset >= section->len_bytes || !vmop_cfi_is_missing(section, *offset))
+			return false;
+		functions->is_partial = true;
+		if (!vmop_fde_index_next(index, *offset, offset))
+			return false;
+	}
+}
+
+struct vmop_error *
+vmop_cfi_functions_add(struct vmop_cfi_functions *functions, const struct vmop_cfi_image *image,
+		       const struct vmop_cfi_section *section, const struct vmop_fde_index *index,
+		       struct vmop_cie_cache *cache, struct vmop_cfi_budget *budget)
 {
 	struct vmop_cfi_record record;
 	size_t offset = 0;
-	while (vmop_cfi_next_record(section, &offset, &record) && record.offset <= INT32_MAX) {
+	while (next_record(functions, section, index, &offset, &record)) {
 		if (!vmop_cfi_budget_work(budget, 16))
 			return vmop_cfi_budget_error(budget);
 		if (record.is_cie)
@@ -52,6 +72,7 @@ struct vmop_error *vmop_cfi_functions_add(struct vmop_cfi_functions *functions,
 		struct vmop_cfi_function function = {.is_debug_frame = section->is_debug_frame};
 		const struct vmop_cached_cie *cached =
 			vmop_cie_cache_get(cache, section, record.cie_offset, budget);
+		functions->is_partial |= !cached && section->n_holes > 0;
 		if (!cached || !vmop_cfi_read_fde(section, &record, &cached->cie, &fde) ||
 		    !place_function(image, &fde, &function))
 			continue;

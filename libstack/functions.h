@@ -12,6 +12,7 @@ struct vmop_cfi_image;
 struct vmop_cfi_section;
 struct vmop_cie_cache;
 struct vmop_error;
+struct vmop_fde_index;
 
 struct vmop_cfi_function {
 	uint64_t start;		     /* offset in the file */
@@ -24,20 +25,21 @@ struct vmop_cfi_function {
 struct vmop_cfi_functions {
 	struct vmop_cfi_function *items;
 	size_t n, capacity;
+	bool is_partial; /* some are left out because their records lie in holes */
 };
 
 void vmop_cfi_functions_deinit(struct vmop_cfi_functions *functions,
 			       struct vmop_cfi_budget *budget);
 
 /*
- * Append the functions of a section. FDEs that are damaged, or describe no executable bytes of the
- * file, are left out. cache is the section's. VMOP_ERROR_LIMIT, or out of memory.
+ * Append the functions of a section. FDEs that are damaged, lie in holes, or describe no executable
+ * bytes of the file, are left out. cache and index are the section's; behind a hole, records go on
+ * where the index has one. VMOP_ERROR_LIMIT, or out of memory.
  */
-struct vmop_error *vmop_cfi_functions_add(struct vmop_cfi_functions *functions,
-					  const struct vmop_cfi_image *image,
-					  const struct vmop_cfi_section *section,
-					  struct vmop_cie_cache *cache,
-					  struct vmop_cfi_budget *budget);
+struct vmop_error *
+vmop_cfi_functions_add(struct vmop_cfi_functions *functions, const struct vmop_cfi_image *image,
+		       const struct vmop_cfi_section *section, const struct vmop_fde_index *index,
+		       struct vmop_cie_cache *cache, struct vmop_cfi_budget *budget);
 
 /*
  * Sort by start, and resolve overlaps: of functions with the same start the first that was added

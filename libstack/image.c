@@ -14,6 +14,9 @@
 /* Executables and libraries have some ten of each. */
 enum { MAX_PROGRAM_HEADERS = 256, MAX_SECTION_HEADERS = 4096, HEADERS_A_READ = 32 };
 
+/* The unit that a reader can read or not: larger pages end where some of these do. */
+enum { PAGE_BYTES = 4096 };
+
 static struct vmop_error *damaged(const char *what)
 {
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "%s", what);
@@ -268,17 +271,73 @@ static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret
 	return true;
 }
 
-static struct vmop_error *read_extent(const struct vmop_cfi_image *image,
-				      const struct extent *extent, struct vmop_cfi_budget *budget,
-				      uint8_t **ret)
+/* Add a hole, or make the last one larger that ends where it begins. False: no memory. */
+static bool add_hole(struct vmop_cfi_section *section, size_t start, size_t end,
+		     struct vmop_cfi_budget *budget)
 {
-	*ret = vmop_cfi_budget_resize(budget, NULL, 0, extent->len_bytes, 1);
-	if (!*ret)
+	struct vmop_cfi_hole *last =
+		section->n_holes ? &section->holes[section->n_holes - 1] : NULL;
+	if (last && last->end == start) {
+		last->end = end;
+		return true;
+	}
+	if (!vmop_cfi_budget_reserve(budget, section->holes, section->hole_capacity,
+				     section->n_holes))
+		return false;
+	section->holes[section->n_holes++] = (struct vmop_cfi_hole){.start = start, .end = end};
+	return true;
+}
+
+/* Read the pages that can be read. The others are holes of zeros. */
+static struct vmop_error *read_pages(const struct vmop_cfi_image *image, uint64_t offset,
+				     struct vmop_cfi_budget *budget, struct vmop_cfi_section *ret)
+{
+	uint8_t *bytes = (uint8_t *)ret->bytes;
+	for (size_t at = 0, len; at < ret->len_bytes; at += len) {
+		len = PAGE_BYTES - (size_t)((offset + at) % PAGE_BYTES);
+		if (len > ret->len_bytes - at)
+			len = ret->len_bytes - at;
+		if (!vmop_cfi_budget_work(budget, PAGE_BYTES))
+			return vmop_cfi_budget_error(budget);
+		if (read_at(image, offset + at, bytes + at, len))
+			continue;
+		memset(bytes + at, 0, len);
+		if (!add_hole(ret, at, at + len, budget))
+			return vmop_cfi_budget_error(budget);
+	}
+	return NULL;
+}
+
+static struct vmop_error *read_extent(const struct vmop_cfi_image *image,
+				      const struct extent *extent, bool may_have_holes,
+				      struct vmop_cfi_budget *budget, struct vmop_cfi_section *ret)
+{
+	struct vmop_error *err = NULL;
+	uint8_t *bytes = vmop_cfi_budget_resize(budget, NULL, 0, extent->len_bytes, 1);
+	if (!bytes)
 		return vmop_cfi_budget_error(budget);
-	if (read_at(image, extent->offset, *ret, extent->len_bytes))
+	ret->address = extent->address;
+	ret->bytes = bytes;
+	ret->len_bytes = extent->len_bytes;
+	if (read_at(image, extent->offset, bytes, extent->len_bytes))
 		return NULL;
-	vmop_cfi_budget_free(budget, *ret, extent->len_bytes, 1);
-	return damaged("it ends before its call frame information");
+	if (image->reader && may_have_holes)
+		err = read_pages(image, extent->offset, budget, ret);
+	else
+		err = damaged("it ends before its call frame information");
+	if (err)
+		vmop_cfi_image_free_cfi(ret, budget);
+	return err;
+}
+
+void vmop_cfi_image_free_cfi(struct vmop_cfi_section *section, struct vmop_cfi_budget *budget)
+{
+	vmop_cfi_budget_free(budget, (void *)section->bytes, section->len_bytes, 1);
+	vmop_cfi_budget_free(budget, section->holes, section->hole_capacity,
+			     sizeof(*section->holes));
+	section->bytes = NULL;
+	section->holes = NULL;
+	section->len_bytes = section->n_holes = section->hole_capacity = 0;
 }
 
 /*
@@ -319,18 +378,23 @@ struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, b
 					   struct vmop_cfi_section *ret)
 {
 	struct extent extent;
-	uint8_t *bytes;
 	*ret = (struct vmop_cfi_section){.is_debug_frame = is_debug_frame,
 					 .machine = image->machine};
 	if (is_debug_frame ? !find_debug_frame(image, &extent) : !find_eh_frame(image, &extent))
 		return NULL;
-	struct vmop_error *err = read_extent(image, &extent, budget, &bytes);
-	if (err)
-		return err;
-	ret->address = extent.address;
-	ret->bytes = bytes;
-	ret->len_bytes = extent.len_bytes;
-	return extent.compression ? decompress(extent.compression, budget, ret) : NULL;
+	struct vmop_error *err = read_extent(image, &extent, !is_debug_frame, budget, ret);
+	return !err && extent.compression ? decompress(extent.compression, budget, ret) : err;
+}
+
+struct vmop_error *vmop_cfi_image_read_search_table(const struct vmop_cfi_image *image,
+						    struct vmop_cfi_budget *budget,
+						    struct vmop_cfi_section *ret)
+{
+	struct extent extent;
+	*ret = (struct vmop_cfi_section){.machine = image->machine};
+	if (!find_eh_frame_header(image, &extent) || !extent.len_bytes)
+		return NULL;
+	return read_extent(image, &extent, true, budget, ret);
 }
 
 const struct vmop_cfi_segment *vmop_cfi_image_segment(const struct vmop_cfi_image *image,

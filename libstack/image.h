@@ -50,13 +50,23 @@ struct vmop_cfi_image {
 struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image);
 
 /*
- * Read .eh_frame, or .debug_frame if is_debug_frame, decompressed. The caller frees ret->bytes with
- * vmop_cfi_budget_free(); NULL: the image has no such section, or
- * one that is compressed in an unknown way.
+ * Read .eh_frame, or .debug_frame if is_debug_frame, decompressed. ret->bytes is NULL if the image
+ * has no such section, or one that is compressed in an unknown way. Pages of .eh_frame that
+ * image->reader cannot read are holes. The caller frees *ret with vmop_cfi_image_free_cfi().
  */
 struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, bool is_debug_frame,
 					   struct vmop_cfi_budget *budget,
 					   struct vmop_cfi_section *ret);
+
+void vmop_cfi_image_free_cfi(struct vmop_cfi_section *section, struct vmop_cfi_budget *budget);
+
+/*
+ * Read the search table of .eh_frame: the segment PT_GNU_EH_FRAME. Likewise, but *ret has only
+ * bytes, holes and the address.
+ */
+struct vmop_error *vmop_cfi_image_read_search_table(const struct vmop_cfi_image *image,
+						    struct vmop_cfi_budget *budget,
+						    struct vmop_cfi_section *ret);
 
 /* Return the executable segment that contains address, or NULL. */
 const struct vmop_cfi_segment *vmop_cfi_image_segment(const struct vmop_cfi_image *image,

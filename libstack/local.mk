@@ -7,6 +7,7 @@ libstack_libstack_la_SOURCES = \
 	libstack/cfi-rule.c libstack/cfi-rule.h \
 	libstack/cie-cache.c libstack/cie-cache.h \
 	libstack/cursor.h \
+	libstack/fde-index.c libstack/fde-index.h \
 	libstack/functions.c libstack/functions.h \
 	libstack/image.c libstack/image.h \
 	libstack/rule-set.c libstack/rule-set.h \

@@ -7,6 +7,7 @@
 
 #include "libstack/budget.h"
 #include "libstack/cie-cache.h"
+#include "libstack/fde-index.h"
 #include "libstack/functions.h"
 #include "libstack/image.h"
 #include "libstack/table-builder.h"
@@ -28,6 +29,7 @@ struct build {
 	struct vmop_cfi_budget budget;
 	struct vmop_cfi_image image;
 	struct vmop_cfi_section sections[N_SECTIONS];
+	struct vmop_fde_index index; /* of .eh_frame */
 	struct vmop_cie_cache caches[N_SECTIONS];
 	struct vmop_cfi_functions functions;
 	struct vmop_cfi_builder builder;
@@ -38,22 +40,34 @@ static void build_deinit(struct build *build)
 {
 	vmop_cfi_builder_deinit(&build->builder);
 	vmop_cfi_functions_deinit(&build->functions, &build->budget);
+	vmop_fde_index_deinit(&build->index, &build->budget);
 	for (size_t i = 0; i < N_SECTIONS; i++)
-		vmop_cfi_budget_free(&build->budget, (void *)build->sections[i].bytes,
-				     build->sections[i].len_bytes, 1);
+		vmop_cfi_image_free_cfi(&build->sections[i], &build->budget);
+}
+
+static struct vmop_error *add_section(struct build *build, int i)
+{
+	static const struct vmop_fde_index no_index;
+	struct vmop_cfi_section *section = &build->sections[i];
+	struct vmop_error *err =
+		vmop_cfi_image_read_cfi(&build->image, i == DEBUG_FRAME, &build->budget, section);
+	if (!err && section->n_holes > 0)
+		err = vmop_fde_index_read(&build->image, section, &build->budget, &build->index);
+	if (err || !section->bytes)
+		return err;
+	return vmop_cfi_functions_add(&build->functions, &build->image, section,
+				      i == EH_FRAME ? &build->index : &no_index, &build->caches[i],
+				      &build->budget);
 }
 
 static struct vmop_error *find_functions(struct build *build)
 {
 	struct vmop_error *err = NULL;
-	for (int i = 0; i < N_SECTIONS && !err; i++) {
-		err = vmop_cfi_image_read_cfi(&build->image, i == DEBUG_FRAME, &build->budget,
-					      &build->sections[i]);
-		if (!err && build->sections[i].bytes)
-			err = vmop_cfi_functions_add(&build->functions, &build->image,
-						     &build->sections[i], &build->caches[i],
-						     &build->budget);
-	}
+	for (int i = 0; i < N_SECTIONS && !err; i++)
+		err = add_section(build, i);
+	if (!err && build->functions.is_partial && !build->functions.n)
+		err = vmop_error_new(VMOP_ERROR_CORRUPT,
+				     "its call frame information can't be read");
 	return err ? err : vmop_cfi_functions_arrange(&build->functions, &build->budget);
 }
 
@@ -116,10 +130,11 @@ static bool add_function(struct build *build, const struct vmop_cfi_function *fu
 static struct vmop_error *add_functions(struct build *build)
 {
 	const struct vmop_cfi_functions *functions = &build->functions;
+	uint64_t padding_bytes = functions->is_partial ? 0 : MAX_PADDING_BYTES;
 	for (size_t i = 0; i < functions->n; i++) {
 		const struct vmop_cfi_function *function = &functions->items[i];
 		uint64_t end = function->start + function->len_bytes;
-		bool is_gap = i + 1 == functions->n || function[1].start - end > MAX_PADDING_BYTES;
+		bool is_gap = i + 1 == functions->n || function[1].start - end > padding_bytes;
 		if (!add_function(build, function) ||
 		    (is_gap && !vmop_cfi_builder_add_none(&build->builder, end)))
 			return vmop_cfi_budget_error(&build->budget);
@@ -207,6 +222,7 @@ static struct vmop_error *run_build(struct build *build, struct vmop_cfi_table *
 	(*ret)->serial = next_serial();
 	(*ret)->machine = build->image.machine;
 	(*ret)->ends_with_zero = build->image.is_go;
+	(*ret)->is_partial = build->functions.is_partial;
 	(*ret)->text_bytes = build->image.text_bytes;
 	set_entry_point(build, *ret);
 	return NULL;

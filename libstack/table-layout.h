@@ -48,7 +48,7 @@ struct vmop_cfi_table {
 	size_t n_entry_bytes;
 	uint64_t entry_point, entry_point_end; /* offsets; equal: no entry point */
 	uint32_t serial;
-	bool ends_with_zero;
+	bool ends_with_zero, is_partial;
 	uint16_t machine;
 	size_t text_bytes, n_expression_rows;
 };

@@ -63,6 +63,11 @@ bool vmop_cfi_table_ends_with_zero(const struct vmop_cfi_table *table)
 	return table->ends_with_zero;
 }
 
+bool vmop_cfi_table_is_partial(const struct vmop_cfi_table *table)
+{
+	return table->is_partial;
+}
+
 bool vmop_cfi_table_entry(const struct vmop_cfi_table *table, uint64_t offset,
 			  struct vmop_cfi_entry *ret)
 {

@@ -88,7 +88,9 @@ struct vmop_cfi_reader {
 };
 
 /*
- * The same for such a file. VMOP_ERROR_CORRUPT: also if its headers or its CFI could not be read.
+ * The same for such a file. Where pages of its .eh_frame can't be read, the table is partial: the
+ * functions whose entries are there have no rules. VMOP_ERROR_CORRUPT: also if its headers or its
+ * whole CFI could not be read.
  */
 struct vmop_error *vmop_cfi_table_build_by(const struct vmop_cfi_reader *reader,
 					   const struct vmop_cfi_limits *limits,
@@ -120,6 +122,9 @@ bool vmop_cfi_table_is_entry(const struct vmop_cfi_table *table, uint64_t offset
  * so it does in Go's programs, above `runtime.goexit`.
  */
 bool vmop_cfi_table_ends_with_zero(const struct vmop_cfi_table *table);
+
+/* Return whether a function without a rule may have CFI that could not be read. */
+bool vmop_cfi_table_is_partial(const struct vmop_cfi_table *table);
 
 /*
  * The raw CFI of a function that has rows of kind VMOP_CFI_EXPRESSION: its FDE and the CIE that the

@@ -494,6 +494,8 @@ static enum vmop_stack_end step_by_table(struct walk *walk)
 	default:
 		if (is_entry(walk, offset))
 			return VMOP_STACK_COMPLETE;
+		if (vmop_cfi_table_is_partial(walk->piece->table) && !is_trampoline(walk))
+			return VMOP_STACK_UNREADABLE;
 		return step_without_cfi(walk);
 	}
 	if (end != VMOP_STACK_TORN)

@@ -41,6 +41,16 @@ void vmop_sym_budget_init(struct vmop_sym_budget *budget)
 	};
 }
 
+void vmop_sym_budget_init_shared(struct vmop_sym_budget *budget, uint64_t max_cpu_ns)
+{
+	vmop_sym_budget_init(budget);
+	budget->steps_left = budget->read_left_bytes = UINT64_MAX;
+	budget->wall_end_ns = UINT64_MAX;
+	if (__builtin_add_overflow(vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID), max_cpu_ns,
+				   &budget->cpu_end_ns))
+		budget->cpu_end_ns = UINT64_MAX;
+}
+
 bool vmop_sym_budget_spend(struct vmop_sym_budget *budget, enum vmop_sym_cost cost)
 {
 	if (!budget->spent)

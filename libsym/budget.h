@@ -57,6 +57,12 @@ struct vmop_sym_budget {
 void vmop_sym_budget_init(struct vmop_sym_budget *budget);
 
 /*
+ * Fill budget for several images of one report: they share memory and CPU time, which counts from
+ * now on, at most max_cpu_ns. Nothing else is bounded.
+ */
+void vmop_sym_budget_init_shared(struct vmop_sym_budget *budget, uint64_t max_cpu_ns);
+
+/*
  * Record that cost ran out, unless another resource did before. Always returns false, which the
  * caller returns.
  */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsym/elf-file.h"
+#include "libsym/elf/elf-file.h"
 #include "libutil/cleanup.h"
 
 /* A build-id note has 36 bytes. Its neighbours need no more than this either. */
@@ -122,8 +122,8 @@ struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf_file *elf, struct 
 
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret)
 {
+	struct vmop_sym_budget budget; /* outlives elf */
 	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *elf = NULL;
-	struct vmop_sym_budget budget;
 	vmop_sym_budget_init(&budget);
 	struct vmop_error *err = vmop_elf_create(fd, path, &budget, &elf);
 	return err ? err : vmop_build_id_of_elf(elf, ret);

@@ -9,6 +9,7 @@
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "libutil/log.h"
 
@@ -21,6 +22,7 @@ struct library {
 	__typeof__(&debuginfod_end) end;
 	__typeof__(&debuginfod_find_executable) find_executable;
 	__typeof__(&debuginfod_find_debuginfo) find_debuginfo;
+	__typeof__(&debuginfod_find_source) find_source;
 };
 
 struct vmop_debuginfod_client {
@@ -42,8 +44,9 @@ static bool load(struct library *library)
 	*(void **)&library->end = dlsym(handle, "debuginfod_end");
 	*(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
 	*(void **)&library->find_debuginfo = dlsym(handle, "debuginfod_find_debuginfo");
+	*(void **)&library->find_source = dlsym(handle, "debuginfod_find_source");
 	return library->begin && library->end && library->find_executable &&
-	       library->find_debuginfo;
+	       library->find_debuginfo && library->find_source;
 }
 
 struct vmop_debuginfod_client *vmop_debuginfod_client_create(void)
@@ -70,6 +73,18 @@ void vmop_debuginfod_client_destroy(struct vmop_debuginfod_client *client)
 	free(client);
 }
 
+/* Return the descriptor, or -1. Give up a server that cannot be reached: images come in hundreds.
+ */
+static int check(struct vmop_debuginfod_client *client, int fd)
+{
+	if (fd >= 0)
+		return fd;
+	if (fd == -ECONNREFUSED || fd == -EHOSTUNREACH || fd == -ETIME || fd == -ETIMEDOUT ||
+	    fd == -ENETUNREACH)
+		client->given_up = true;
+	return -1;
+}
+
 int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 				enum vmop_debuginfod_what what,
 				const struct vmop_build_id *build_id)
@@ -82,13 +97,20 @@ int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 						    build_id->len_bytes, NULL)
 			 : library->find_debuginfo(client->client, build_id->bytes,
 						   build_id->len_bytes, NULL);
+	return check(client, fd);
+}
+
+int vmop_debuginfod_client_find_source(struct vmop_debuginfod_client *client,
+				       const struct vmop_build_id *build_id, const char *path)
+{
+	if (!client || client->given_up || build_id->len_bytes == 0 || path[0] != '/')
+		return -1;
+	int fd = check(client, client->library.find_source(client->client, build_id->bytes,
+							   build_id->len_bytes, path, NULL));
+	/* The library can return a descriptor at the end of the file that it has just written. */
 	if (fd >= 0)
-		return fd;
-	/* Do not try an unreachable server again for each of the next images. */
-	if (fd == -ECONNREFUSED || fd == -EHOSTUNREACH || fd == -ETIME || fd == -ETIMEDOUT ||
-	    fd == -ENETUNREACH)
-		client->given_up = true;
-	return -1;
+		lseek(fd, 0, SEEK_SET);
+	return fd;
 }
 
 #else
@@ -110,6 +132,15 @@ int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 	(void)client;
 	(void)what;
 	(void)build_id;
+	return -1;
+}
+
+int vmop_debuginfod_client_find_source(struct vmop_debuginfod_client *client,
+				       const struct vmop_build_id *build_id, const char *path)
+{
+	(void)client;
+	(void)build_id;
+	(void)path;
 	return -1;
 }
 

@@ -27,4 +27,11 @@ int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 				enum vmop_debuginfod_what what,
 				const struct vmop_build_id *build_id);
 
+/*
+ * Do the same for a source file of the program with that build-id. path is absolute, as in its
+ * DWARF.
+ */
+int vmop_debuginfod_client_find_source(struct vmop_debuginfod_client *client,
+				       const struct vmop_build_id *build_id, const char *path);
+
 #endif

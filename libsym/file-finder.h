@@ -4,7 +4,7 @@
 #define VMOP_LIBSYM_FILE_FINDER_H
 
 #include "libsym/debuginfod-client.h"
-#include "libsym/image-file.h"
+#include "libsym/elf/image-file.h"
 #include "libsym/resolver.h"
 
 struct vmop_file_finder {

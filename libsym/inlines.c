@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "libsym/dwarf/inline-index.h"
-#include "libsym/file-finder.h"
+#include "libsym/dwarf/search.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 
@@ -27,13 +27,7 @@ struct vmop_error *vmop_inlines_create(struct vmop_resolver *resolver, uint64_t 
 	if (!inlines)
 		return &vmop_error_no_memory;
 	inlines->resolver = resolver;
-	vmop_sym_budget_init(&inlines->budget);
-	/* Only memory and CPU time bound the images together. */
-	inlines->budget.steps_left = inlines->budget.read_left_bytes = UINT64_MAX;
-	inlines->budget.wall_end_ns = UINT64_MAX;
-	if (__builtin_add_overflow(vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID), max_cpu_ns,
-				   &inlines->budget.cpu_end_ns))
-		inlines->budget.cpu_end_ns = UINT64_MAX;
+	vmop_sym_budget_init_shared(&inlines->budget, max_cpu_ns);
 	inlines->is_over = max_cpu_ns == 0;
 	*ret = inlines;
 	return NULL;
@@ -63,54 +57,29 @@ static void renew(struct vmop_inlines *inlines)
 	inlines->budget.spent = VMOP_SYM_COST_NONE;
 }
 
-/* The search for an image's DWARF. */
-struct search {
-	const struct vmop_image_file *image;
-	struct vmop_inline_index *found;
-};
-
-static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file *file, bool *done)
+static struct vmop_error *use_file(void *arg, const struct vmop_elf_file *dwarf,
+				   const struct vmop_elf_file *layout, bool *ret_found)
 {
-	struct search *search = arg;
-	struct vmop_error *err =
-		vmop_inline_index_create(file->elf, search->image->elf, &search->found);
-	*done = search->found != NULL;
-	return err;
-}
-
-static struct vmop_error *find_dwarf(struct vmop_inlines *inlines, const struct vmop_image_ref *ref,
-				     struct search *search, const char **ret_reason)
-{
-	const struct vmop_file_finder *finder = vmop_resolver_finder(inlines->resolver);
-	_cleanup_(vmop_image_file_cleanup) struct vmop_image_file *image = NULL;
-	bool is_too_costly = false;
-	struct vmop_error *err =
-		vmop_file_finder_find_image(finder, ref, &inlines->budget, &image, ret_reason);
-	if (err || !image)
-		return err;
-	search->image = image;
-	err = vmop_inline_index_create(image->elf, image->elf, &search->found);
-	if (!err && !search->found)
-		err = vmop_file_finder_each_debug_file(finder, ref, image, use_debug_file, search,
-						       &inlines->budget, &is_too_costly);
-	*ret_reason = is_too_costly ? "its debug file is too large to be verified by a checksum"
-				    : "no DWARF was found";
+	struct vmop_inline_index **found = arg;
+	struct vmop_error *err = vmop_inline_index_create(dwarf, layout, found);
+	*ret_found = *found != NULL;
 	return err;
 }
 
 struct vmop_error *vmop_inlines_open(struct vmop_inlines *inlines, const struct vmop_image_ref *ref,
 				     struct vmop_inline_index **ret, const char **ret_reason)
 {
-	struct search search = {0};
+	struct vmop_inline_index *found = NULL;
 	*ret = NULL;
 	*ret_reason = out_of_time;
 	if (vmop_inlines_are_over(inlines))
 		return NULL;
 	if (!vmop_array_reserve(inlines->indexes, inlines->capacity, inlines->n + 1))
 		return &vmop_error_no_memory;
-	struct vmop_error *err = find_dwarf(inlines, ref, &search, ret_reason);
-	if (search.found)
-		inlines->indexes[inlines->n++] = *ret = search.found;
+	struct vmop_error *err = vmop_dwarf_search(vmop_resolver_finder(inlines->resolver), ref,
+						   &inlines->budget, use_file, &found, ret_reason);
+	if (found)
+		inlines->indexes[inlines->n++] = *ret = found;
 	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
 	*ret_reason = inlines->budget.spent == VMOP_SYM_COST_CPU_TIME ? out_of_time

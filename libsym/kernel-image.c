@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "libsym/elf-file.h"
-#include "libsym/elf-symbols.h"
+#include "libsym/elf/elf-file.h"
+#include "libsym/elf/elf-symbols.h"
 #include "libsym/kallsyms.h"
 #include "libsym/kernel-image.h"
 #include "libsym/symtab.h"

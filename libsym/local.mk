@@ -5,16 +5,16 @@ noinst_LTLIBRARIES += libsym/libsymtab.la libsym/libsym.la
 libsym_libsymtab_la_SOURCES = \
 	libsym/budget.c libsym/budget.h \
 	libsym/build-id.c libsym/build-id.h \
-	libsym/elf-file.c libsym/elf-file.h \
-	libsym/elf-symbols.c libsym/elf-symbols.h \
-	libsym/elf-symtab.c \
+	libsym/elf/elf-file.c libsym/elf/elf-file.h \
+	libsym/elf/elf-symbols.c libsym/elf/elf-symbols.h \
+	libsym/elf/elf-symtab.c \
 	libsym/jit/jitdump.c libsym/jit/jitdump.h \
 	libsym/jit/jitdump-records.c libsym/jit/jitdump-records.h \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c libsym/kernel-image.h \
-	libsym/mini-debug-info.c libsym/mini-debug-info.h \
+	libsym/elf/mini-debug-info.c libsym/elf/mini-debug-info.h \
 	libsym/jit/perf-map.c libsym/jit/perf-map.h \
-	libsym/plt.c libsym/plt.h \
+	libsym/elf/plt.c libsym/elf/plt.h \
 	libsym/symbol-sort.c libsym/symbol-sort.h \
 	libsym/symtab.c libsym/symtab.h \
 	libsym/symtab-builder.c libsym/symtab-builder.h
@@ -22,15 +22,24 @@ libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)
 libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
 
 libsym_libsym_la_SOURCES = \
+	libsym/cache/cache-trim.c libsym/cache/cache-trim.h \
+	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \
 	libsym/demangle.c libsym/demangle.h \
 	libsym/file-finder.c libsym/file-finder.h \
-	libsym/image-file.c libsym/image-file.h \
+	libsym/elf/image-file.c libsym/elf/image-file.h \
+	libsym/code.c libsym/code.h \
 	libsym/dwarf/inline-index.c libsym/dwarf/inline-index.h \
+	libsym/dwarf/line-cost.c libsym/dwarf/line-cost.h \
+	libsym/dwarf/line-index.c libsym/dwarf/line-index.h \
+	libsym/dwarf/search.c libsym/dwarf/search.h \
+	libsym/dwarf/units.c libsym/dwarf/units.h \
 	libsym/inlines.c libsym/inlines.h \
+	libsym/line.h libsym/lines.c libsym/lines.h \
+	libsym/link-base.c libsym/link-base.h \
 	libsym/name-table.c libsym/name-table.h \
 	libsym/dwarf/range-map.c libsym/dwarf/range-map.h \
 	libsym/resolver.c libsym/resolver.h
-libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LIBDW_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS)
-libsym_libsym_la_LIBADD = libsym/libsymtab.la libutil/libcompressed.la $(LIBDW_LIBS) $(IBERTY_LIBS)
+libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LIBDW_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS) $(XXHASH_CFLAGS)
+libsym_libsym_la_LIBADD = libsym/libsymtab.la libutil/libcompressed.la $(LIBDW_LIBS) $(IBERTY_LIBS) $(XXHASH_LIBS)

@@ -4,29 +4,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "libsym/elf-symbols.h"
+#include "libsym/cache/symbol-cache.h"
+#include "libsym/elf/elf-symbols.h"
+#include "libsym/elf/plt.h"
 #include "libsym/file-finder.h"
 #include "libsym/kernel-image.h"
 #include "libsym/name-table.h"
-#include "libsym/plt.h"
 #include "libutil/cleanup.h"
+#include "libutil/dirs/safe-dir.h"
 
 /* The symbols found for an image, or the reason why there are none. */
 struct entry {
 	UT_hash_handle hh;
 	struct vmop_symtab *symtab;
 	const char *reason;
+	bool is_partial; /* has no symbols of a .symtab */
+	bool is_foreign; /* another user could have made a file that was read */
 	char key[];
 };
 
 struct vmop_resolver {
 	struct vmop_file_finder finder;
 	struct vmop_name_table names;
+	struct vmop_symbol_cache cache;
 	struct entry *entries;
 };
 
@@ -42,6 +48,7 @@ struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *opti
 		return err;
 	}
 	resolver->names.demangle = options->demangle;
+	vmop_symbol_cache_init(&resolver->cache, options->cache_path);
 	*ret = resolver;
 	return NULL;
 }
@@ -62,6 +69,7 @@ void vmop_resolver_destroy(struct vmop_resolver *resolver)
 		destroy_entry(entry);
 	}
 	vmop_file_finder_deinit(&resolver->finder);
+	vmop_symbol_cache_deinit(&resolver->cache);
 	vmop_name_table_deinit(&resolver->names);
 	free(resolver);
 }
@@ -72,8 +80,18 @@ struct collecting {
 	bool addresses;
 	bool debug_without_image; /* a debug file was found, but its offsets are unknown */
 	bool debug_too_costly;	  /* a debug file was found, but was too large to verify */
+	bool is_partial;	  /* there is no .symtab */
+	bool has_foreign;	  /* another user could have made a file that was read */
 	struct vmop_symtab_builder builder;
 };
+
+/* Return whether another user could have made the file. */
+static bool is_foreign(const struct vmop_image_file *file)
+{
+	struct stat st;
+	return fstat(file->fd, &st) || !vmop_uid_is_trusted(st.st_uid) ||
+	       vmop_others_may_write(&st);
+}
 
 static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file *file, bool *done)
 {
@@ -88,6 +106,7 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 	struct vmop_error *err =
 		vmop_elf_symbols_add(file->elf, SHT_SYMTAB, layout, &collecting->builder);
 	*done = collecting->builder.n > 0;
+	collecting->has_foreign |= *done && is_foreign(file);
 	collecting->debug_without_image |= !*done && !collecting->image;
 	return err;
 }
@@ -106,6 +125,7 @@ static struct vmop_error *collect(const struct vmop_resolver *resolver,
 		err = vmop_file_finder_each_debug_file(&resolver->finder, ref, collecting->image,
 						       use_debug_file, collecting, builder->budget,
 						       &collecting->debug_too_costly);
+	collecting->is_partial = builder->n == 0;
 	if (!err && builder->n == 0 && elf)
 		err = vmop_elf_dynamic_symbols_add(elf, layout, builder);
 	if (!err && layout)
@@ -148,6 +168,9 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 		err = vmop_symtab_builder_finish(&collecting.builder, ref->path ? ref->path : "",
 						 &entry->symtab);
 	vmop_symtab_builder_deinit(&collecting.builder);
+	entry->is_partial = collecting.is_partial;
+	/* A container's root can give its files any owner of the container. */
+	entry->is_foreign = collecting.has_foreign || ref->root || (image && is_foreign(image));
 	if (!err && n == 0 && ref->addresses && !verified && ref->path)
 		err = read_kernel_text(ref, budget, entry);
 	if (entry->symtab)
@@ -207,6 +230,20 @@ static struct vmop_error *remember(struct vmop_resolver *resolver, const char *k
 	return NULL;
 }
 
+/* Find symbols in the cache of earlier runs, else in files, and add them to the cache. */
+static struct vmop_error *resolve_cached(struct vmop_resolver *resolver,
+					 const struct vmop_image_ref *ref, struct entry *entry)
+{
+	const struct vmop_symbol_cache_key key = {ref->build_id, ref->addresses};
+	struct vmop_error *err = vmop_symbol_cache_load(&resolver->cache, &key, &entry->symtab);
+	if (err || entry->symtab)
+		return err;
+	err = resolve(resolver, ref, entry);
+	if (!err && entry->symtab && !entry->is_foreign)
+		vmop_symbol_cache_save(&resolver->cache, &key, entry->is_partial, entry->symtab);
+	return err;
+}
+
 static struct vmop_error *find_entry(struct vmop_resolver *resolver,
 				     const struct vmop_image_ref *ref, struct entry **ret)
 {
@@ -221,7 +258,7 @@ static struct vmop_error *find_entry(struct vmop_resolver *resolver,
 	if (*ret)
 		return NULL;
 	struct entry found = {0};
-	struct vmop_error *err = resolve(resolver, ref, &found);
+	struct vmop_error *err = resolve_cached(resolver, ref, &found);
 	if (!err)
 		err = remember(resolver, found.symtab && ref->build_id.len_bytes ? by_id : by_path,
 			       &found, ret);

@@ -8,7 +8,7 @@
  * by debuginfod-client. elf-file reads them within a budget. elf-symbols, mini-debug-info, plt and
  * kernel-image extract functions, and symtab-builder makes a symtab of them. vmop_symtab_find()
  * then gives the symbol of an offset, and vmop_resolver_name() its demangled name (name-table,
- * demangle).
+ * demangle). cache/ keeps the tables of files with a build-id for the next run.
  *
  * One thread at a time.
  */
@@ -44,6 +44,11 @@ struct vmop_resolver_options {
 	const char *root;
 	const char *const *debug_paths; /* NULL: {"/usr/lib/debug"} */
 	size_t n_debug_paths;
+	/*
+	 * A directory that keeps the symbols of files with a build-id between runs, made if missing
+	 * (libsym/cache/symbol-cache.h); NULL: none.
+	 */
+	const char *cache_path;
 	bool use_debuginfod; /* has no effect unless DEBUGINFOD_URLS is set */
 	enum vmop_demangle demangle;
 };

@@ -15,9 +15,11 @@ static const struct {
 	[VMOP_GUEST_GAP_NO_SLOT] = {"an address that is not RAM", "no_slot"},
 	[VMOP_GUEST_GAP_ABSENT] = {"a page of the VMM that is not in memory", "absent"},
 	[VMOP_GUEST_GAP_NO_TASK] = {"no current task", "no_task"},
+	[VMOP_GUEST_GAP_OTHER_TASK] = {"the vCPU's number is not that of the guest's CPU",
+				       "other_task"},
 };
 
-_Static_assert(VMOP_GUEST_N_GAPS == VMOP_GUEST_GAP_NO_TASK + 1, "each has words");
+_Static_assert(VMOP_GUEST_N_GAPS == VMOP_GUEST_GAP_OTHER_TASK + 1, "each has words");
 
 const char *vmop_guest_gap_text(unsigned gap)
 {

@@ -11,14 +11,14 @@ libutil_libutil_la_SOURCES = \
 	libutil/io.c libutil/io.h \
 	libutil/json.c libutil/json.h \
 	libutil/label.c libutil/label.h \
-	libutil/log.c libutil/log.h \
+	libutil/log.c libutil/log.h libutil/markup.c libutil/markup.h \
 	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/dirs/run-dir.c libutil/dirs/run-dir.h \
 	libutil/dirs/safe-dir.c libutil/dirs/safe-dir.h \
-	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/guest-context.c libutil/setup.h \
+	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/code.c libutil/set-up/guest-context.c libutil/setup.h \
 	libutil/set-up/off-cpu.c libutil/set-up/file.c libutil/setup-key.h \
 	libutil/stack-end.c libutil/stack-end.h \
 	libutil/guest-gap.c libutil/guest-gap.h \

@@ -70,6 +70,8 @@ struct vmop_off_cpu {
 	unsigned states; /* enum vmop_off_cpu_state */
 };
 
+#define VMOP_CODE_DEFAULT_BYTES ((uint64_t)16 << 20)
+
 struct vmop_setup {
 	struct vmop_setup_list events; /* values of --event as written; none: the default event */
 	unsigned separate;	       /* enum vmop_setup_separate */
@@ -84,6 +86,7 @@ struct vmop_setup {
 					0: never read it */
 	struct vmop_off_cpu off_cpu; /* keys off-cpu and off-cpu-states */
 	enum vmop_setup_context guest_context;
+	uint64_t code_bytes; /* room for generated code in a session; 0: it is not stored */
 	struct vmop_stack_options stacks; /* keys callgraph and callgraph-depth */
 	uint64_t buffer_bytes;		  /* per CPU; 0: the source's default */
 	uint64_t flush_ns;		  /* 0.1 s .. 1 h */

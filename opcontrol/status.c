@@ -112,6 +112,7 @@ static void put_contexts(FILE *out, const json_t *context)
 		 contexts = control_number(context, "contexts"),
 		 exited = control_number(context, "exited"),
 		 full = control_number(context, "ring_full"),
+		 switching = control_number(context, "switching"),
 		 guests = control_number(context, "guests");
 	double cost_us = (double)control_number(context, "cost_ns") / 1000;
 	fprintf(out, "%" PRIu64 " of %" PRIu64 " samples of guests", contexts, samples);
@@ -122,6 +123,8 @@ static void put_contexts(FILE *out, const json_t *context)
 	fprintf(out, "; %.2f us of CPU each", cost_us / (double)(samples + exited));
 	if (full)
 		fprintf(out, "; %" PRIu64 " lost in full rings", full);
+	if (switching)
+		fprintf(out, "; %" PRIu64 " while the guest switched tasks", switching);
 	fprintf(out, "; %" PRIu64 " guest%s with a known kernel", guests, guests == 1 ? "" : "s");
 	put_gaps(out, context);
 }

@@ -33,6 +33,7 @@ enum option_key {
 	KEY_OFF_CPU,
 	KEY_OFF_CPU_STATES,
 	KEY_GUEST_CONTEXT,
+	KEY_CODE,
 	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
@@ -80,6 +81,10 @@ static const struct argp_option other_options[] = {
 	{"guest-context", KEY_GUEST_CONTEXT, "WHEN", OPTION_ARG_OPTIONAL,
 	 "Capture what guests run at each sample: on, off, or auto (default: if guests are "
 	 "passive); WHEN left out: on",
+	 GROUP_SETUP},
+	{"code", KEY_CODE, "on|off|SIZE", 0,
+	 "Store the bytes of sampled generated code, for vmopannotate: on (default: at most 16M a "
+	 "session), off, or at most SIZE",
 	 GROUP_SETUP},
 	{OFF_CPU, KEY_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
 	 "Sample the blocked threads of passive guests, with their stacks, as event blocked: HZ "

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/options.h"
-#include "libutil/parse.h"
+#include "opreport/charts/chart-times.h"
+#include "opreport/compare-report.h"
+#include "opreport/options/option-word.h"
 #include "opreport/query/idle.h"
 #include "opreport/stacks/inclusive.h"
 
@@ -41,6 +44,7 @@ enum {
 	KEY_CALLER,
 	KEY_CALLEE,
 	KEY_INLINES,
+	KEY_PER,
 };
 
 static const struct argp_option options[] = {
@@ -87,6 +91,11 @@ static const struct argp_option options[] = {
 	 "Also the functions that the compiler inlined, by DWARF, within SECONDS of CPU time "
 	 "(default: 10)",
 	 2},
+	{NULL, 0, NULL, 0, "Comparisons, { SPEC... } { SPEC... }:", 2},
+	{"per", KEY_PER, "WORD", 0,
+	 "Compare shares of all samples (samples, the default), events a second (time), for each "
+	 "event of that name, or for each of N[,N...] units of work done",
+	 2},
 	{NULL, 0, NULL, 0, "Columns:", 3},
 	{"accumulated", 'a', NULL, 0, "Running sums", 3},
 	{"ratio", KEY_RATIO, "WORD,...", 0,
@@ -95,15 +104,12 @@ static const struct argp_option options[] = {
 	{"global-percent", '%', NULL, 0, "Shares of the whole session, whatever the specs", 3},
 	{"long-filenames", 'f', NULL, 0, "Whole paths of images", 3},
 	{"show-address", 'w', NULL, 0, "Addresses of symbols", 3},
-	{"demangle", 'D', "none|smart|normal", 0,
-	 "Names of C++, Rust, ... as they are, without parameters (smart, the default), in full",
-	 3},
-	{NULL, 0, NULL, 0, "Sources of symbols:", 4},
-	{"image-path", 'p', "DIR,...", 0, "Folders with images' files", 4},
-	{"root", 'R', "DIR", 0, "A prefix for the paths of all images", 4},
 	{NULL, 0, NULL, 0, "Output:", 5},
-	{"format", KEY_FORMAT, "table|csv|json|folded|flamegraph|pprof", 0,
-	 "For people (the default), for programs, or of call stacks", 5},
+	{"format", KEY_FORMAT, "WORD", 0,
+	 "table (the default), csv, json, xml; html: a page; of call stacks: folded, flamegraph, "
+	 "pprof, perf-script, speedscope, firefox",
+	 5},
+	{"xml", 'X', NULL, 0, "The same as --format=xml", 5},
 	{"output-file", 'o', "FILE", 0, "Write there", 5},
 	{"no-header", 'n', NULL, 0, "Omit the lines above the table", 5},
 	{"width", KEY_WIDTH, "COLUMNS", 0, "Shorten names to fit (the terminal's; 0: never)", 5},
@@ -122,18 +128,13 @@ static const struct argp_option options[] = {
 
 /* ---- words of options ------------------------------------------------------ */
 
-struct word {
-	const char *name;
-	unsigned value;
-};
-
-static const struct word by_words[] = {
+static const struct vmop_option_word by_words[] = {
 	{"domain", VMOP_BY_DOMAIN},   {"image", VMOP_BY_IMAGE},	  {"symbol", VMOP_BY_SYMBOL},
 	{"task", VMOP_BY_TASK},	      {"cgroup", VMOP_BY_CGROUP}, {"cpu", VMOP_BY_CPU},
 	{"vcpu", VMOP_BY_VCPU},	      {"mode", VMOP_BY_MODE},	  {"certainty", VMOP_BY_CERTAINTY},
 	{"session", VMOP_BY_SESSION}, {"life", VMOP_BY_LIFE},	  {0}};
 
-static const struct word merge_words[] = {
+static const struct vmop_option_word merge_words[] = {
 	{"cpu", VMOP_MERGE_CPU},
 	{"tid", VMOP_MERGE_TID},
 	{"tgid", VMOP_MERGE_TID | VMOP_MERGE_TGID},
@@ -141,48 +142,11 @@ static const struct word merge_words[] = {
 	{"all", VMOP_MERGE_CPU | VMOP_MERGE_TID | VMOP_MERGE_TGID | VMOP_MERGE_UNITMASK},
 	{0}};
 
-static const struct word accounting_words[] = {
+static const struct vmop_option_word accounting_words[] = {
 	{"cpu", VMOP_ACCOUNTING_CPU}, {"domain", VMOP_ACCOUNTING_DOMAIN}, {0}};
 
-static const struct word tree_words[] = {
+static const struct vmop_option_word tree_words[] = {
 	{"callers", VMOP_REPORT_CALLERS}, {"callees", VMOP_REPORT_CALLEES}, {0}};
-
-static const struct word demangle_words[] = {{"none", VMOP_DEMANGLE_NONE},
-					     {"smart", VMOP_DEMANGLE_SMART},
-					     {"normal", VMOP_DEMANGLE_FULL},
-					     {"full", VMOP_DEMANGLE_FULL},
-					     {0}};
-
-static struct vmop_error *parse_word(const struct word *words, const char *option, const char *text,
-				     unsigned *ret)
-{
-	for (const struct word *word = words; word->name; word++) {
-		if (!strcmp(word->name, text)) {
-			*ret = word->value;
-			return NULL;
-		}
-	}
-	char accepted[256] = "";
-	size_t len = 0;
-	for (const struct word *word = words; word->name && len < sizeof(accepted); word++)
-		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s",
-					word == words ? "" : ", ", word->name);
-	return vmop_error_new(VMOP_ERROR_USAGE, "%s: unknown word '%s'; accepted: %s", option, text,
-			      accepted);
-}
-
-static struct vmop_error *parse_bits(const struct word *words, const char *option, const char *text,
-				     unsigned *ret)
-{
-	_cleanup_(vmop_words_deinit) struct vmop_words list = {0};
-	struct vmop_error *err = vmop_words_parse(&list, option, text);
-	for (size_t i = 0; i < list.n && !err; i++) {
-		unsigned bits = 0;
-		err = parse_word(words, option, list.items[i], &bits);
-		*ret |= bits;
-	}
-	return err;
-}
 
 /* Parse --sort.  Another word is taken for the name of a ratio or an event, and checked later. */
 static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,
@@ -203,17 +167,6 @@ static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrang
 	return err;
 }
 
-static struct vmop_error *parse_percent(const char *text, double *ret)
-{
-	char *end;
-	double percent = strtod(text, &end); /* LC_NUMERIC stays "C" */
-	if (end == text || *end || !(percent >= 0 && percent <= 100))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "--threshold takes a number from 0 to 100, not '%s'", text);
-	*ret = percent;
-	return NULL;
-}
-
 /* Parse the seconds of --inlines; NULL: the default. */
 static struct vmop_error *parse_inlines(const char *text, uint64_t *ret_ns)
 {
@@ -227,15 +180,6 @@ static struct vmop_error *parse_inlines(const char *text, uint64_t *ret_ns)
 	return NULL;
 }
 
-static struct vmop_error *parse_number(const char *option, const char *text, uint64_t max,
-				       uint64_t *ret)
-{
-	if (vmop_parse_u64(text, 10, ret) && *ret <= max)
-		return NULL;
-	return vmop_error_new(VMOP_ERROR_USAGE, "%s takes a number up to %llu, not '%s'", option,
-			      (unsigned long long)max, text);
-}
-
 /* ---- argp ------------------------------------------------------------------ */
 
 static struct vmop_error *take_row_option(struct vmop_settings *settings, int key, char *arg)
@@ -245,11 +189,11 @@ static struct vmop_error *take_row_option(struct vmop_settings *settings, int ke
 	struct vmop_error *err = NULL;
 	switch (key) {
 	case KEY_BY:
-		return parse_bits(by_words, "--by", arg, &settings->by);
+		return vmop_option_bits_parse(by_words, "--by", arg, &settings->by);
 	case 'm':
-		return parse_bits(merge_words, "--merge", arg, &query->merge);
+		return vmop_option_bits_parse(merge_words, "--merge", arg, &query->merge);
 	case KEY_ACCOUNTING:
-		err = parse_word(accounting_words, "--accounting", arg, &value);
+		err = vmop_option_word_parse(accounting_words, "--accounting", arg, &value);
 		query->accounting = value;
 		settings->has_accounting = true;
 		return err;
@@ -259,17 +203,19 @@ static struct vmop_error *take_row_option(struct vmop_settings *settings, int ke
 		return vmop_words_parse(&settings->exclude, "--exclude-symbols", arg);
 	case 't':
 		settings->has_threshold = true;
-		return parse_percent(arg, &settings->arrangement.threshold_percent);
+		return vmop_option_percent_parse("--threshold", arg,
+						 &settings->arrangement.threshold_percent);
+	case KEY_PER:
+		settings->has_per = true;
+		return vmop_per_parse(arg, &settings->per);
 	case KEY_TOP:
-		return parse_number("--top", arg, UINT32_MAX, &settings->arrangement.top);
+		settings->has_top = true;
+		return vmop_option_number_parse("--top", arg, UINT32_MAX,
+						&settings->arrangement.top);
 	case 's':
 		return parse_sort(&settings->sort, &settings->arrangement, arg);
 	case KEY_RATIO:
 		return vmop_words_parse(&settings->ratios, "--ratio", arg);
-	case 'D':
-		err = parse_word(demangle_words, "--demangle", arg, &value);
-		query->resolver.demangle = value;
-		return err;
 	default:
 		return NULL;
 	}
@@ -281,7 +227,7 @@ static struct vmop_error *take_stack_option(struct vmop_settings *settings, int 
 	struct vmop_error *err;
 	switch (key) {
 	case KEY_TREE:
-		err = parse_word(tree_words, "--tree", arg, &kind);
+		err = vmop_option_word_parse(tree_words, "--tree", arg, &kind);
 		settings->kind = kind;
 		return err;
 	case KEY_CALLER:
@@ -302,7 +248,7 @@ static struct vmop_error *find_format(struct vmop_settings *settings, const char
 	settings->tree_output = vmop_tree_output_find(name);
 	if (settings->tree_output)
 		return NULL;
-	return vmop_output_find(name, vmop_tree_output_names(), &settings->output);
+	return vmop_output_find(name, true, vmop_tree_output_names(), &settings->output);
 }
 
 static struct vmop_error *take_output_option(struct vmop_settings *settings, int key, char *arg)
@@ -313,12 +259,10 @@ static struct vmop_error *take_output_option(struct vmop_settings *settings, int
 	case KEY_FORMAT:
 		return find_format(settings, arg);
 	case KEY_WIDTH:
-		err = parse_number("--width", arg, 10000, &width);
+		err = vmop_option_number_parse("--width", arg, 10000, &width);
 		settings->output_options.width_columns = width;
 		settings->has_width = true;
 		return err;
-	case 'p':
-		return vmop_words_parse(&settings->image_paths, "--image-path", arg);
 	default:
 		return NULL;
 	}
@@ -363,11 +307,12 @@ static error_t take_flag(struct vmop_settings *settings, int key, char *arg)
 	case 'w':
 		settings->report.show_address = true;
 		return 0;
-	case 'R':
-		settings->query.resolver.root = arg;
-		return 0;
 	case 'o':
 		settings->output_file = arg;
+		return 0;
+	case 'X':
+		settings->output = &vmop_output_xml;
+		settings->tree_output = NULL;
 		return 0;
 	case 'n':
 		settings->output_options.no_header = true;
@@ -383,24 +328,39 @@ static error_t take_flag(struct vmop_settings *settings, int key, char *arg)
 	}
 }
 
+/* Keep an argument for the sides of a comparison. */
+static struct vmop_error *keep_spec_word(struct vmop_settings *settings, const char *arg)
+{
+	struct vmop_words *words = &settings->spec_words;
+	if (!vmop_array_reserve(words->items, words->capacity, words->n + 1))
+		return &vmop_error_no_memory;
+	words->items[words->n] = strdup(arg);
+	return words->items[words->n] && ++words->n ? NULL : &vmop_error_no_memory;
+}
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
 	struct vmop_settings *settings = state->input;
 	struct vmop_error *err;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &settings->spec;
+		state->child_inputs[0] = &settings->symbol_options;
+		state->child_inputs[1] = &settings->chart;
+		state->child_inputs[2] = &settings->spec;
 		return 0;
+	case ARGP_KEY_ARG:
+		settings->err = keep_spec_word(settings, arg);
+		return settings->err ? EINVAL : ARGP_ERR_UNKNOWN; /* the child parses it */
 	case KEY_BY:
 	case 'm':
 	case KEY_ACCOUNTING:
 	case 'i':
 	case 'e':
 	case 't':
+	case KEY_PER:
 	case KEY_TOP:
 	case KEY_RATIO:
 	case 's':
-	case 'D':
 		err = take_row_option(settings, key, arg);
 		break;
 	case KEY_TREE:
@@ -411,7 +371,6 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FORMAT:
 	case KEY_WIDTH:
-	case 'p':
 		err = take_output_option(settings, key, arg);
 		break;
 	default:
@@ -423,14 +382,27 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 
 static struct vmop_error *parse_arguments(struct vmop_settings *settings, int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&vmop_spec_argp, 0, "", 10}, {0}};
-	static const struct argp argp = {options,  take_option, "[SPEC...]", doc,
-					 children, NULL,	NULL};
-	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
+	static const struct argp_child children[] = {
+		{&vmop_symbol_options_argp, 0, "Sources of symbols:", 4},
+		{&vmop_chart_argp, 0, "Charts:", 6},
+		{&vmop_spec_argp, 0, "", 10},
+		{0}};
+	static const struct argp argp = {
+		options, take_option, "[SPEC...]\n[SPEC...] { SPEC... } { SPEC... }", doc, children,
+		NULL,	 NULL};
+	struct vmop_error *err = vmop_braces_init(&settings->braces, argc, argv);
+	if (err)
+		return err;
+	error_t failed = vmop_options_parse(&argp, settings->braces.argc, settings->braces.argv, 0,
+					    settings);
 	if (!failed)
 		return NULL;
 	if (settings->err)
 		return vmop_steal(&settings->err);
+	if (settings->symbol_options.err)
+		return vmop_steal(&settings->symbol_options.err);
+	if (settings->chart.err)
+		return vmop_steal(&settings->chart.err);
 	if (settings->spec.err)
 		return vmop_steal(&settings->spec.err);
 	return vmop_error_os(failed, "reading the command line");
@@ -450,7 +422,10 @@ static void decide_kind(struct vmop_settings *settings)
 		settings->kind = VMOP_REPORT_TREE_OUTPUT;
 	else if (settings->callgraph && settings->kind == VMOP_REPORT_ROWS)
 		settings->kind = VMOP_REPORT_CALLGRAPH;
-	if (settings->kind == VMOP_REPORT_ROWS)
+	else if (settings->chart.is_wanted && settings->kind == VMOP_REPORT_ROWS)
+		settings->kind = VMOP_REPORT_CHART;
+	settings->wants_symbols |= settings->output->by_symbol;
+	if (settings->kind == VMOP_REPORT_ROWS || settings->kind == VMOP_REPORT_CHART)
 		return;
 	settings->wants_symbols = true;
 	bool is_tree = settings->kind != VMOP_REPORT_CALLGRAPH;
@@ -460,8 +435,9 @@ static void decide_kind(struct vmop_settings *settings)
 
 bool vmop_settings_need_stacks(const struct vmop_settings *settings)
 {
-	return settings->kind != VMOP_REPORT_ROWS || settings->children ||
-	       settings->spec.stacks.n || settings->callers.n || settings->callees.n;
+	bool is_of_rows = settings->kind == VMOP_REPORT_ROWS || settings->kind == VMOP_REPORT_CHART;
+	return !is_of_rows || settings->children || settings->spec.stacks.n ||
+	       settings->callers.n || settings->callees.n;
 }
 
 unsigned vmop_settings_output_groups(const struct vmop_settings *settings)
@@ -472,10 +448,24 @@ unsigned vmop_settings_output_groups(const struct vmop_settings *settings)
 	return output->tree.groups;
 }
 
+static bool has_time_axis(enum vmop_chart_kind kind)
+{
+	return kind == VMOP_CHART_TIMELINE || kind == VMOP_CHART_HEAT;
+}
+
+static unsigned default_chart_dimensions(enum vmop_chart_kind kind)
+{
+	return kind == VMOP_CHART_HEAT	     ? 0
+	       : kind == VMOP_CHART_TIMELINE ? VMOP_BY_DOMAIN
+					     : VMOP_BY_IMAGE;
+}
+
 /* Return the dimensions of the rows that the options ask for. */
 static unsigned find_dimensions(const struct vmop_settings *settings)
 {
 	unsigned by = settings->by ? settings->by : VMOP_BY_IMAGE;
+	if (settings->kind == VMOP_REPORT_CHART && !settings->by && !settings->wants_symbols)
+		by = default_chart_dimensions(settings->chart.kind);
 	if (settings->wants_symbols)
 		by |= VMOP_BY_SYMBOL;
 	if (by & VMOP_BY_SYMBOL)
@@ -489,6 +479,8 @@ static unsigned find_dimensions(const struct vmop_settings *settings)
 		by |= VMOP_BY_CPU;
 	if (settings->tree_output)
 		by |= vmop_settings_output_groups(settings);
+	if (settings->kind == VMOP_REPORT_CHART && has_time_axis(settings->chart.kind))
+		by |= VMOP_BY_TIME;
 	return by;
 }
 
@@ -506,11 +498,12 @@ static void decide(struct vmop_settings *settings)
 			query->accounting = VMOP_ACCOUNTING_DOMAIN;
 	}
 	query->threshold_percent = settings->arrangement.threshold_percent;
+	query->time_slots = settings->chart.kind == VMOP_CHART_HEAT ? VMOP_CHART_HEAT_SLOTS
+								    : VMOP_CHART_TIMELINE_SLOTS;
 	/* A user who names an idle function wants to see it. */
 	query->idle_functions |= settings->include.n && !includes_idle(settings);
-	query->resolver.image_paths = (const char *const *)settings->image_paths.items;
-	query->resolver.n_image_paths = settings->image_paths.n;
-	query->resolver.use_debuginfod = true;
+	vmop_symbol_options_find_cache(&settings->symbol_options);
+	query->resolver = vmop_symbol_options_resolver(&settings->symbol_options);
 	settings->arrangement.include_symbols = &settings->include;
 	settings->arrangement.exclude_symbols = &settings->exclude;
 	settings->report.by = settings->by;
@@ -546,18 +539,65 @@ static struct vmop_error *check_stacks(const struct vmop_settings *settings)
 		{is_graph && sorts_by_other, "--sort by others than sample, symbol and image"},
 		{is_tree && arrangement->n_sort, "--sort"},
 		{is_tree && arrangement->reverse, "--reverse-sort"},
+		{settings->inlines && settings->tree_output && settings->tree_output->tree.by_time,
+		 "--inlines"},
 		{is_tree && arrangement->top, "--top"},
 		{is_tree && (settings->include.n || settings->exclude.n),
 		 "--include-symbols or --exclude-symbols (--callee selects)"},
 	};
 	const char *report = is_graph		     ? "--callgraph"
-			     : settings->tree_output ? "a format of call stacks"
+			     : settings->tree_output ? "this format"
 						     : "--tree";
 	for (size_t i = 0; kind != VMOP_REPORT_ROWS && i < sizeof(wrong) / sizeof(*wrong); i++)
 		if (wrong[i].is_wrong)
 			return vmop_error_new(VMOP_ERROR_USAGE, "%s does not go with %s", report,
 					      wrong[i].option);
 	return NULL;
+}
+
+/* Refuse options that a chart cannot honour. */
+static struct vmop_error *check_chart(const struct vmop_settings *settings)
+{
+	const struct vmop_arrangement *arrangement = &settings->arrangement;
+	const struct {
+		bool is_wrong;
+		const char *option;
+	} wrong[] = {
+		{settings->kind != VMOP_REPORT_CHART, "a report of call stacks"},
+		{settings->output != &vmop_output_table, "--format"},
+		{settings->children, "--children"},
+		{settings->query.details, "--details"},
+		{settings->report.accumulated, "--accumulated"},
+		{settings->report.show_address, "--show-address"},
+		{settings->ratios.n > 0, "--ratio"},
+		{arrangement->n_sort > 0, "--sort"},
+		{arrangement->reverse, "--reverse-sort"},
+		{settings->has_threshold, "--threshold"},
+		{settings->chart.kind == VMOP_CHART_HEAT &&
+			 (settings->by || settings->wants_symbols),
+		 "--by or --symbols when it is a heat map"},
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		if (wrong[i].is_wrong)
+			return vmop_error_new(VMOP_ERROR_USAGE, "--chart does not go with %s",
+					      wrong[i].option);
+	return NULL;
+}
+
+/* Refuse reports that the format has no form for. */
+static struct vmop_error *check_format(const struct vmop_settings *settings)
+{
+	bool is_rows = settings->kind == VMOP_REPORT_ROWS && !settings->list_sessions &&
+		       !settings->braces.n;
+	if (settings->tree_output || !settings->output->by_symbol || is_rows)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_USAGE, "--format=%s does not go with %s",
+			      settings->output->name,
+			      settings->list_sessions			? "--list-sessions"
+			      : settings->braces.n			? "{ SPEC... } { SPEC... }"
+			      : settings->kind == VMOP_REPORT_CALLGRAPH ? "--callgraph"
+			      : settings->kind == VMOP_REPORT_CHART	? "--chart"
+									: "--tree");
 }
 
 static struct vmop_error *check(const struct vmop_settings *settings)
@@ -597,17 +637,27 @@ static struct vmop_error *check(const struct vmop_settings *settings)
 			VMOP_ERROR_USAGE,
 			"--inlines needs --callgraph, --tree, a format of call stacks, "
 			"or --children with --symbols");
-	return check_stacks(settings);
+	struct vmop_error *err = settings->chart.is_wanted ? check_chart(settings) : NULL;
+	return err || settings->kind == VMOP_REPORT_CHART ? err : check_stacks(settings);
 }
 
 struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char **argv)
 {
 	*ret = (struct vmop_settings){.output = &vmop_output_table,
-				      .query.resolver.demangle = VMOP_DEMANGLE_SMART};
+				      .symbol_options.demangle = VMOP_DEMANGLE_SMART};
 	struct vmop_error *err = parse_arguments(ret, argc, argv);
 	if (err)
 		return err;
 	decide(ret);
+	err = check_format(ret);
+	if (!err)
+		err = vmop_chart_settings_decide(&ret->chart, ret->output_file);
+	if (err)
+		return err;
+	if (ret->braces.n)
+		return vmop_compare_report_check(ret);
+	if (ret->has_per)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--per needs { SPEC... } { SPEC... }");
 	return ret->list_sessions ? NULL : check(ret);
 }
 
@@ -615,10 +665,12 @@ void vmop_settings_deinit(struct vmop_settings *settings)
 {
 	vmop_words_deinit(&settings->include);
 	vmop_words_deinit(&settings->exclude);
-	vmop_words_deinit(&settings->image_paths);
+	vmop_symbol_options_deinit(&settings->symbol_options);
 	vmop_words_deinit(&settings->ratios);
 	vmop_words_deinit(&settings->sort);
 	vmop_words_deinit(&settings->callers);
 	vmop_words_deinit(&settings->callees);
+	vmop_words_deinit(&settings->spec_words);
+	vmop_braces_deinit(&settings->braces);
 	vmop_spec_deinit(&settings->spec);
 }

@@ -8,6 +8,10 @@
 #include "libutil/error.h"
 #include "opreport/arrange/report.h"
 #include "opreport/arrange/rows.h"
+#include "opreport/charts/chart-settings.h"
+#include "opreport/compare/braces.h"
+#include "opreport/compare/per.h"
+#include "opreport/options/symbol-options.h"
 #include "opreport/output/output.h"
 #include "opreport/query/query.h"
 #include "opreport/query/spec.h"
@@ -20,10 +24,16 @@ enum vmop_report_kind {
 	VMOP_REPORT_CALLERS,	 /* a tree from the outermost callers down */
 	VMOP_REPORT_CALLEES,	 /* a tree from the interrupted functions to their callers */
 	VMOP_REPORT_TREE_OUTPUT, /* a format that prints a call tree itself */
+	VMOP_REPORT_CHART,	 /* a picture of the rows */
 };
 
 struct vmop_settings {
 	struct vmop_spec spec;
+	struct vmop_words spec_words; /* the arguments that spec was made of */
+	struct vmop_braces braces;    /* sides of a comparison; n 0: a report of one */
+	struct vmop_per per;	      /* --per, of a comparison */
+	struct vmop_symbol_options symbol_options;
+	struct vmop_chart_settings chart;
 	struct vmop_query query;
 	struct vmop_arrangement arrangement;
 	struct vmop_report_options report;
@@ -31,11 +41,12 @@ struct vmop_settings {
 	const struct vmop_output *output;
 	const struct vmop_tree_output *tree_output; /* NULL: output prints a sheet */
 	const char *output_file;		    /* NULL: stdout */
-	struct vmop_words include, exclude, image_paths, ratios, sort;
+	struct vmop_words include, exclude, ratios, sort;
 	struct vmop_words callers, callees; /* --caller, --callee */
 	enum vmop_report_kind kind;
 	unsigned by; /* bits of enum vmop_dimension that the user named */
-	bool wants_symbols, has_accounting, has_width, has_threshold, list_sessions;
+	bool wants_symbols, has_accounting, has_width, has_threshold, has_top, has_per,
+		list_sessions;
 	bool callgraph, children; /* --callgraph, --children */
 	bool inlines;		  /* --inlines, within this CPU time */
 	uint64_t inlines_cpu_ns;

@@ -3,19 +3,20 @@
 #include "config.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
-#include "libutil/dirs/safe-dir.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
 #include "opreport/arrange/call-report.h"
 #include "opreport/arrange/session.h"
+#include "opreport/charts/chart-rows.h"
+#include "opreport/charts/chart-times.h"
+#include "opreport/compare-report.h"
+#include "opreport/output/printing.h"
 #include "opreport/settings.h"
 #include "opreport/stacks/inclusive.h"
 #include "opreport/stacks/inline-map.h"
@@ -24,26 +25,21 @@
 
 /* ---- output ----------------------------------------------------------------- */
 
-/* Return the columns of the terminal at fd, or 0 if fd is no terminal. */
-static size_t terminal_width(int fd)
-{
-	struct winsize size;
-	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size))
-		return 0;
-	return size.ws_col;
-}
-
-/* The printed object: a sheet, or a call tree with its own format. */
+/* The printed object: a sheet, a call tree with its own format, or a chart. */
 struct printed {
 	const struct vmop_settings *settings;
 	const struct vmop_sheet *sheet;
 	struct vmop_call_tree *tree; /* NULL: only the sheet; else only the sheet's lines */
 	const struct vmop_inline_map *inlines; /* for tree formats with has_inlines */
+	const struct vmop_chart *chart;	       /* NULL: none; else only the chart */
 };
 
-static struct vmop_error *print_to(const struct printed *printed, FILE *out)
+static struct vmop_error *print_printed(const void *arg, FILE *out)
 {
+	const struct printed *printed = arg;
 	const struct vmop_settings *settings = printed->settings;
+	if (printed->chart)
+		return vmop_chart_print(printed->chart, &settings->chart.options, out);
 	const struct vmop_tree_output_options options = {
 		.lines = printed->sheet->lines,
 		.n_lines = printed->sheet->n_lines,
@@ -55,35 +51,9 @@ static struct vmop_error *print_to(const struct printed *printed, FILE *out)
 		       : settings->output->print(printed->sheet, &settings->output_options, out);
 }
 
-static struct vmop_error *print_to_file(const struct printed *printed, const char *path)
-{
-	int fd = -1;
-	struct vmop_error *opened = vmop_open_output(path, &fd);
-	if (opened)
-		return opened;
-	_cleanup_fclose_ FILE *out = fdopen(fd, "w");
-	if (!out) {
-		close(fd);
-		return &vmop_error_no_memory;
-	}
-	struct vmop_error *err = print_to(printed, out);
-	if (err)
-		return err;
-	int failed = ferror(out);
-	failed = fclose(vmop_steal(&out)) || failed;
-	return failed ? vmop_error_os(errno, "writing %s", path) : NULL;
-}
-
 static struct vmop_error *print(const struct printed *printed)
 {
-	const struct vmop_settings *settings = printed->settings;
-	if (settings->output_file)
-		return print_to_file(printed, settings->output_file);
-	struct vmop_error *err = print_to(printed, stdout);
-	/* A reader that closes the pipe, such as head(1), is no error. */
-	if (!err && (fflush(stdout) || ferror(stdout)) && errno != EPIPE)
-		err = vmop_error_os(errno, "writing the report");
-	return err;
+	return vmop_print_to(printed->settings->output_file, print_printed, printed);
 }
 
 static struct vmop_error *print_sheet(const struct vmop_settings *settings,
@@ -174,6 +144,42 @@ static struct vmop_error *report_rows(struct job *job)
 		log_incomplete(settings, report);
 		log_empty_columns(settings, &job->result);
 	}
+	vmop_report_destroy(report);
+	return err;
+}
+
+/* Fill in what the kind of chart shows. */
+static struct vmop_error *fill_chart(const struct vmop_settings *settings,
+				     struct vmop_report_chart *chart)
+{
+	chart->top = settings->arrangement.top;
+	chart->with_pids = !settings->report.merged_commands;
+	if (settings->has_top && !chart->top)
+		chart->top = SIZE_MAX;
+	return settings->chart.kind <= VMOP_CHART_BUBBLES ? vmop_chart_rows_fill(chart)
+							  : vmop_chart_times_fill(chart);
+}
+
+static struct vmop_error *report_chart(struct job *job)
+{
+	struct vmop_settings *settings = job->settings;
+	const struct vmop_arrangement all = {.unsorted =
+						     settings->chart.kind >= VMOP_CHART_TIMELINE,
+					     .include_symbols = &settings->include,
+					     .exclude_symbols = &settings->exclude};
+	struct vmop_report *report = NULL;
+	struct vmop_report_chart chart = {0};
+	struct vmop_error *err = vmop_rows_arrange(&job->result, &job->ratios, &all, &job->hidden);
+	if (!err)
+		err = vmop_report_create(&settings->report, &job->result, &job->ratios,
+					 &job->hidden, &report);
+	if (!err)
+		err = vmop_report_chart_init(&chart, settings->chart.kind, &job->result, report);
+	if (!err)
+		err = fill_chart(settings, &chart);
+	if (!err)
+		err = print(&(const struct printed){.settings = settings, .chart = &chart.chart});
+	vmop_report_chart_deinit(&chart);
 	vmop_report_destroy(report);
 	return err;
 }
@@ -338,6 +344,9 @@ static struct vmop_error *report_session(struct job *job)
 	case VMOP_REPORT_ROWS:
 		err = report_rows(job);
 		break;
+	case VMOP_REPORT_CHART:
+		err = report_chart(job);
+		break;
 	case VMOP_REPORT_CALLGRAPH:
 		err = report_callgraph(job);
 		break;
@@ -372,9 +381,11 @@ int main(int argc, char **argv)
 	struct job job = {.settings = &settings};
 	struct vmop_error *err = vmop_settings_init(&settings, argc, argv);
 	if (!err && !settings.has_width && !settings.output_file)
-		settings.output_options.width_columns = terminal_width(STDOUT_FILENO);
+		settings.output_options.width_columns = vmop_terminal_columns(STDOUT_FILENO);
 	if (!err)
-		err = settings.list_sessions ? list_sessions(&settings) : report_session(&job);
+		err = settings.braces.n	       ? vmop_compare_report(&settings)
+		      : settings.list_sessions ? list_sessions(&settings)
+					       : report_session(&job);
 	int status = vmop_error_exit_status(err);
 	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	job_deinit(&job);

@@ -3,6 +3,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
+	tests/unit/daemon/guest/stacks/file-tables tests/unit/daemon/guest/stacks/host-file \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
@@ -11,7 +12,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
 	tests/unit/daemon/stack/kernel-tables \
-	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -50,6 +51,8 @@ tests_unit_daemon_profile_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_rejected_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
 tests_unit_daemon_profile_rejected_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_jit_code_pages_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_jit_code_pages_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_kernel_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
@@ -96,6 +99,11 @@ tests_unit_daemon_guest_stacks_sample_unwinder_SOURCES = \
 tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_file_tables_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_file_tables_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_read_file
+tests_unit_daemon_guest_stacks_file_tables_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_host_file_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_host_file_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_table_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_table_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_off_cpu_batch_CPPFLAGS = $(daemon_test_cppflags)

@@ -12,6 +12,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
+	tests/fuzz/fuzz-lines \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
 	tests/fuzz/fuzz-libguest-samples \
@@ -71,6 +72,9 @@ tests_fuzz_fuzz_jitdump_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_inlines_SOURCES = tests/fuzz/fuzz-inlines.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_inlines_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_inlines_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_lines_SOURCES = tests/fuzz/fuzz-lines.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_lines_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_lines_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la

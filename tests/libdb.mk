@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
+libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/code tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
 	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/symbols/sampled-symbols tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
 	tests/unit/libdb/stacks/nodes tests/unit/libdb/stacks/tree tests/unit/libdb/sum tests/unit/libdb/symbols/symbols
 if HAVE_CMOCKA
@@ -11,6 +11,8 @@ libdb_test_ldadd = libdb/libdb.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/unit/libdb/common.h tests/unit/ok.h
 tests_unit_libdb_bounds_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_bounds_LDADD = $(libdb_test_ldadd)
+tests_unit_libdb_code_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_code_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_db_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_db_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_faults_CPPFLAGS = $(libdb_test_cppflags)
@@ -44,6 +46,9 @@ check_PROGRAMS += tests/fixtures/make-stacks
 check_PROGRAMS += tests/fixtures/make-hostile-stacks
 tests_fixtures_make_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_stacks_LDADD = libdb/libdb.la
+check_PROGRAMS += tests/fixtures/make-rows
+tests_fixtures_make_rows_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_fixtures_make_rows_LDADD = libdb/libdb.la $(SQLITE_LIBS)
 check_PROGRAMS += tests/fixtures/make-known-stacks
 tests_fixtures_make_known_stacks_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_fixtures_make_known_stacks_LDADD = libdb/libdb.la $(SQLITE_LIBS)

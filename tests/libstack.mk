@@ -3,6 +3,7 @@ if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
 	tests/unit/libstack/compressed \
+	tests/unit/libstack/fde-index \
 	tests/unit/libstack/kernel/search \
 	tests/unit/libstack/kernel/unwind \
 	tests/unit/libstack/kernel/orc \
@@ -25,6 +26,8 @@ tests_unit_libstack_kernel_search_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_kernel_search_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_compressed_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_compressed_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_fde_index_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_fde_index_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_agreement_CPPFLAGS = $(libstack_test_cppflags) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
 tests_unit_libstack_agreement_LDADD = $(libstack_test_ldadd) $(LIBDW_LIBS) $(LIBELF_LIBS)
 # A static program, with the C library in it, which tests/unit/libstack/agreement reads.

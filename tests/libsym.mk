@@ -5,12 +5,17 @@
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
+	tests/unit/libsym/cache/cache-trim \
+	tests/unit/libsym/cache/symbol-cache \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
 	tests/unit/libsym/jit/jitdump \
 	tests/unit/libsym/dwarf/inline-index \
+	tests/unit/libsym/dwarf/line-cost \
+	tests/unit/libsym/dwarf/line-index \
 	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
+	tests/unit/libsym/lines \
 	tests/unit/libsym/name \
 	tests/unit/libsym/jit/perf-map \
 	tests/unit/libsym/dwarf/range-map \
@@ -34,6 +39,10 @@ tests_unit_libsym_target_static_CFLAGS = $(libsym_target_cflags)
 tests_unit_libsym_target_static_LDFLAGS = -all-static
 tests_unit_libsym_build_id_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_build_id_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_cache_trim_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_cache_cache_trim_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_symbol_cache_CPPFLAGS = $(libsym_test_cppflags) $(XXHASH_CFLAGS)
+tests_unit_libsym_cache_symbol_cache_LDADD = $(libsym_test_ldadd) $(XXHASH_LIBS)
 tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
 tests_unit_libsym_cost_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS)
 tests_unit_libsym_debuginfod_CPPFLAGS = $(libsym_test_cppflags)
@@ -54,6 +63,12 @@ tests_unit_libsym_dwarf_range_map_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_dwarf_range_map_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_dwarf_inline_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
 tests_unit_libsym_dwarf_inline_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_line_cost_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_dwarf_line_cost_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_line_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
+tests_unit_libsym_dwarf_line_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_lines_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_lines_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_inlines_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_inlines_LDADD = $(libsym_test_ldadd)
 

@@ -7,10 +7,11 @@ TEST_CPPFLAGS = $(AM_CPPFLAGS) -DVMOP_TEST_SRCDIR='"$(abs_top_srcdir)/tests"' \
 TEST_CMOCKA = -include stdarg.h -include stddef.h -include setjmp.h -include stdint.h $(CMOCKA_CFLAGS)
 
 AM_TESTS_ENVIRONMENT = \
-	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)' VMOP_CC='$(CC)';
+	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)' VMOP_CC='$(CC)' \
+	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}";
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
 TESTS += tests/check-walls tests/check-cycles tests/check-units tests/check-ids
-EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/unit/UNTESTED tests/run-one
+EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/unit/UNTESTED tests/run-one tests/lsan.supp
 
 include tests/libutil.mk
 include tests/libdb.mk

@@ -4,10 +4,10 @@ RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 # the BPF program that reads guests, on three hosts
 RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
-RIGS += kvm:context kvm:context@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
+RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
-RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
@@ -16,13 +16,17 @@ RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-fu
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes introspect:files \
 	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:samples introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
+# the programs of doc/gallery, on hosts and in their guests
+RIGS += kvm:gallery arm64:gallery
+EXTRA_DIST += tests/rigs/guest/cg.c tests/rigs/guest/walk.c \
+	tests/rigs/scenarios/gallery.l1 tests/rigs/scenarios/gallery.arm64 tests/rigs/scenarios/gallery.check
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
-	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/context-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
@@ -56,6 +60,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \
 	tests/rigs/scenarios/callgraph.arm64 tests/rigs/scenarios/callgraph.check \
+	tests/rigs/scenarios/context-vhe.arm64 tests/rigs/scenarios/context-vhe.check \
+	tests/rigs/scenarios/context-nvhe.arm64 tests/rigs/scenarios/context-nvhe.check \
 	tests/rigs/scenarios/unit.arm64 tests/rigs/scenarios/unit.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/guests.arm64 tests/rigs/scenarios/guests.check \
@@ -65,6 +71,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
 	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check \
 	tests/rigs/scenarios/context.l1 tests/rigs/scenarios/context.check \
+	tests/rigs/scenarios/context-reboot.l1 tests/rigs/scenarios/context-reboot.check \
 	tests/rigs/scenarios/guest-stacks.l1 tests/rigs/scenarios/guest-stacks.check \
 	tests/rigs/scenarios/guest-reader.l1 tests/rigs/scenarios/guest-reader.check
 
@@ -74,6 +81,14 @@ check-rigs: all
 	@$(MKDIR_P) tests/rigs && cd tests/rigs && \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/run-all $(RIGS)
 CLEANFILES += tests/rigs/*.log
+
+# Record the gallery's programs in both emulated machines, and draw them into doc/gallery of the build.
+.PHONY: gallery
+gallery: all
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/kvm gallery
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/arm64 gallery
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw x86 doc/gallery/kvm doc/gallery
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw arm64 doc/gallery/arm64 doc/gallery
 
 # The arm64 rigs' build tree.
 clean-local: clean-arm64-rig

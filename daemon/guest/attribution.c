@@ -33,7 +33,7 @@ static const struct vmop_guest_vma *code_at(const struct vmop_guest_process *pro
 
 static bool is_same_place(const struct vmop_guest_vma *a, const struct vmop_guest_vma *b)
 {
-	return a->path[0] == '/' && a->path[1] != '/' && !strcmp(a->path, b->path) &&
+	return vmop_guest_vma_is_file(a) && !strcmp(a->path, b->path) &&
 	       a->file_offset_bytes - a->start == b->file_offset_bytes - b->start &&
 	       a->build_id_len_bytes == b->build_id_len_bytes &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_len_bytes);

@@ -2,6 +2,7 @@
 #include "daemon/guest/guest-reader.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,7 +38,6 @@
 
 struct vmop_guest_reader {
 	const struct vmop_guest_reader_options *options;
-	struct vmop_domain_id domain;
 	struct vmop_guest_opener opener;
 
 	/* Of the kernel. */
@@ -45,13 +45,14 @@ struct vmop_guest_reader {
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
 	struct vmop_guest_numbers numbers; /* generation 0: not known */
-	uint32_t n_kernels;		   /* that were found so far */
 	struct vmop_guest_request_limits limits;
 	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
 	uint32_t stripped_generation; /* the code whose symbols were dropped */
+	uint32_t session;	      /* see vmop_guest_wishes */
+	bool needs_symbols;	      /* the new session does not have those of the code */
 
 	bool needs_search;		  /* no kernel is known, or the known one may be gone */
 	uint64_t search_due_ns, retry_ns; /* the time of the next search; its delay if it fails */
@@ -106,14 +107,22 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 
 /*
  * Find the numbers by which a context is captured at a sample. The generation is new for each
- * kernel of any guest.
+ * kernel of any guest, also in later sessions.
  */
 static void take_numbers(struct vmop_guest_reader *reader)
 {
+	static _Atomic uint64_t last;
 	struct vmop_error *err = vmop_guest_sample_numbers(reader->opener.guest, &reader->numbers);
-	reader->numbers.generation =
-		err ? 0 : (uint64_t)reader->domain.number << 32 | ++reader->n_kernels;
+	reader->numbers.generation = err ? 0 : atomic_fetch_add(&last, 1) + 1;
 	vmop_error_destroy(err);
+}
+
+static struct vmop_error *create_sampler(struct vmop_guest_reader *reader)
+{
+	const struct vmop_off_cpu *off_cpu = &reader->options->off_cpu;
+	if (!off_cpu->hz || !reader->code->kernel.has_processes)
+		return NULL;
+	return vmop_blocked_sampler_create(reader->opener.guest, off_cpu, &reader->sampler);
 }
 
 static struct vmop_error *take_kernel(struct vmop_guest_reader *reader)
@@ -138,10 +147,7 @@ static struct vmop_error *take_kernel(struct vmop_guest_reader *reader)
 	reader->vcpus = calloc(reader->n_vcpus ? reader->n_vcpus : 1, sizeof(*reader->vcpus));
 	if (!reader->vcpus)
 		return &vmop_error_no_memory;
-	const struct vmop_off_cpu *off_cpu = &reader->options->off_cpu;
-	if (!off_cpu->hz || !reader->code->kernel.has_processes)
-		return NULL;
-	return vmop_blocked_sampler_create(reader->opener.guest, off_cpu, &reader->sampler);
+	return create_sampler(reader);
 }
 
 /* Find the guest's kernel, or schedule the next attempt. */
@@ -299,12 +305,43 @@ static void sample_blocked(struct vmop_guest_reader *reader, unsigned share_perm
 		expedite_snapshot(reader);
 }
 
+/* Begin anew what belongs to a session. What is known of the guest stays. */
+static void begin_session(struct vmop_guest_reader *reader, uint32_t session)
+{
+	reader->session = session;
+	memset(reader->limits.deleted, 0, sizeof(reader->limits.deleted));
+	if (!reader->code)
+		return;
+	reader->needs_symbols = reader->stripped_generation; /* else the code has them */
+	reader->check_due_ns = 0;			     /* the VMM may have ended meanwhile */
+	vmop_blocked_sampler_destroy(reader->sampler);
+	reader->sampler = NULL;
+	remember_error(reader, create_sampler(reader));
+}
+
+/* Read the kernel's symbols again, which a new session does not have. */
+static bool reload_symbols(struct vmop_guest_reader *reader)
+{
+	reader->needs_symbols = false;
+	if (!vmop_guest_reload_symbols(reader->opener.guest))
+		return false;
+	struct vmop_guest_code *code =
+		vmop_guest_code_create(reader->opener.guest, ++reader->code_generation);
+	if (!code)
+		return false;
+	vmop_guest_code_unref(reader->code);
+	reader->code = code;
+	return true;
+}
+
 bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 			      const struct vmop_guest_wishes *wishes, unsigned blocked_permille,
 			      uint64_t now_ns)
 {
 	const struct vmop_guest_reader_options *options = reader->options;
-	bool is_news = false;
+	bool is_new_session = wishes->session != reader->session, is_news = false;
+	if (is_new_session)
+		begin_session(reader, wishes->session);
 	if (reader->needs_search) {
 		if (now_ns < reader->search_due_ns)
 			return false;
@@ -314,6 +351,9 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 		reader->modules_due_ns = now_ns + options->modules_ns;
 		is_news = true; /* and its processes at once: samples wait for them */
 	}
+	/* The view comes first, because samples wait for it. */
+	if (reader->needs_symbols && !is_new_session)
+		is_news |= reload_symbols(reader);
 	if (wishes->taken_generation == reader->code->generation &&
 	    wishes->taken_generation != reader->stripped_generation)
 		is_news |= drop_symbols(reader);
@@ -323,6 +363,7 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 			return true;
 		reader->check_due_ns = now_ns + options->snapshot_ns;
 	}
+	is_news |= is_new_session;
 	if (reader->code->kernel.has_processes && is_list_due) {
 		snapshot(reader);
 		reader->listed_ns = now_ns;
@@ -419,12 +460,13 @@ struct vmop_symtab *vmop_guest_reader_read_symbols(struct vmop_guest_reader *rea
 
 enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *reader,
 						   const struct vmop_guest_code_mapping *mapping,
+						   const char *host_path,
 						   struct vmop_cfi_table **ret)
 {
 	*ret = NULL;
 	if (!reader->code)
 		return VMOP_CODE_UNREADABLE;
-	return vmop_guest_table_build(reader->opener.guest, mapping, ret);
+	return vmop_guest_table_build(reader->opener.guest, mapping, host_path, ret);
 }
 
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,
@@ -442,7 +484,6 @@ void vmop_guest_reader_answer(struct vmop_guest_reader *reader,
 /* ---- its life ------------------------------------------------------------- */
 
 struct vmop_error *vmop_guest_reader_create(const struct vmop_guest_reader_options *options,
-					    struct vmop_domain_id domain,
 					    struct vmop_guest_holder holder,
 					    struct vmop_guest_reader **ret)
 {
@@ -450,7 +491,6 @@ struct vmop_error *vmop_guest_reader_create(const struct vmop_guest_reader_optio
 	if (!reader)
 		return &vmop_error_no_memory;
 	reader->options = options;
-	reader->domain = domain;
 	reader->opener.holder = holder;
 	reader->opener.profiles = options->profiles;
 	reader->needs_search = true;

@@ -34,17 +34,17 @@ struct vmop_guest_reader_options {
 
 /* What the sampling thread wants of a guest. */
 struct vmop_guest_wishes {
+	uint32_t session; /* another number: a new session needs the symbols and facts again */
 	uint32_t taken_generation; /* the code that it has copied, whose symbols may be dropped */
 	bool wants_stacks, wants_code;
 	bool has_contexts; /* samples show what the vCPUs run */
 };
 
 /*
- * Create a reader, which reads nothing before its first update. domain: its id in the session.
- * options must outlive it. The caller owns *ret. The only error is that of memory. Any thread.
+ * Create a reader, which reads nothing before its first update. options must outlive it. The caller
+ * owns *ret. The only error is that of memory. Any thread.
  */
 struct vmop_error *vmop_guest_reader_create(const struct vmop_guest_reader_options *options,
-					    struct vmop_domain_id domain,
 					    struct vmop_guest_holder holder,
 					    struct vmop_guest_reader **ret);
 void vmop_guest_reader_destroy(struct vmop_guest_reader *reader); /* NULL is allowed */
@@ -80,6 +80,7 @@ struct vmop_symtab *vmop_guest_reader_read_symbols(struct vmop_guest_reader *rea
  */
 enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *reader,
 						   const struct vmop_guest_code_mapping *mapping,
+						   const char *host_path,
 						   struct vmop_cfi_table **ret);
 /* Set *ret to the answer to a request about contexts, which the caller owns. */
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,

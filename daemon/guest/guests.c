@@ -9,6 +9,7 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/images.h"
 #include "daemon/guest/watched.h"
+#include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
 /* Samples that are held at a time: at first, and at most (88 bytes each). */
@@ -17,6 +18,9 @@
 
 /* How long the first samples of a guest wait until its kernel and processes are found. */
 #define FIRST_WAIT_NS (15 * VMOP_NS_PER_S)
+
+/* How long a file that was gone shows that its guest deletes such files. */
+#define LOSSES_LAST_NS (10 * VMOP_NS_PER_S)
 
 /* How long a sample waits for the tick that begins to watch its guest. */
 #define WATCH_WAIT_NS (3 * VMOP_NS_PER_S)
@@ -31,7 +35,8 @@
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret)
+				      const struct vmop_off_cpu *off_cpu,
+				      struct vmop_guest_watch **watch, struct vmop_guests **ret)
 {
 	struct vmop_guests *guests = calloc(1, sizeof(*guests));
 	if (!guests)
@@ -48,9 +53,12 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	struct vmop_error *err = NULL;
 	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0, 0))
 		err = &vmop_error_no_memory;
-	if (!err)
+	if (watch)
+		guests->watch = vmop_steal(watch);
+	if (!err && !guests->watch)
 		err = vmop_guest_watch_create(&options, &guests->watch);
 	if (err) {
+		vmop_guest_watch_destroy(guests->watch);
 		vmop_held_samples_deinit(&guests->held);
 		free(guests);
 		return err;
@@ -59,7 +67,7 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
-/* Take the numbers of a guest's kernel from the source. */
+/* Remove the numbers of a guest's kernel from the source. */
 static void forget_numbers(struct vmop_guests *guests, struct vmop_watched_guest *watched)
 {
 	if (watched->put_generation)
@@ -83,16 +91,22 @@ static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain
 	vmop_domain_set_watched(domain, NULL);
 }
 
-void vmop_guests_destroy(struct vmop_guests *guests)
+struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests)
 {
-	if (!guests)
-		return;
+	struct vmop_guest_watch *watch = guests->watch;
+	vmop_guest_watch_park(watch);
 	for (uint32_t i = 1; i < guests->domains->n; i++)
 		stop_watching(guests, guests->domains->at[i]);
-	vmop_guest_watch_destroy(guests->watch);
 	vmop_held_samples_deinit(&guests->held);
 	vmop_guest_states_deinit(&guests->states);
 	free(guests);
+	return watch;
+}
+
+void vmop_guests_destroy(struct vmop_guests *guests)
+{
+	if (guests)
+		vmop_guest_watch_destroy(vmop_guests_end_session(guests));
 }
 
 /* Prepare for samples with contexts. Without memory, these have no files and no stacks. */
@@ -104,8 +118,8 @@ static void begin_contexts(struct vmop_guests *guests, const struct vmop_domain 
 	vmop_guest_files_init(&watched->files);
 	vmop_guest_processes_init(&watched->processes);
 	if (guests->stacks.mode != VMOP_STACKS_OFF)
-		vmop_error_destroy(vmop_guest_sample_unwinder_create(guests->watch, domain->id,
-								     &watched->unwinder));
+		vmop_error_destroy(vmop_guest_sample_unwinder_create(
+			guests->watch, guests->images, domain->id, &watched->unwinder));
 }
 
 static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domain)
@@ -176,19 +190,21 @@ static struct vmop_held_sample held_sample(struct vmop_domain *domain,
 	return sample;
 }
 
-/* Unwind the stacks in a context, which need not be current. The callers are guests->unwound. */
+/*
+ * Unwind the stacks in a context of process, which may be NULL. watched is NULL if the context is
+ * not current. The callers are guests->unwound.
+ */
 static void unwind(struct vmop_guests *guests, const struct vmop_watched_guest *watched,
-		   const struct vmop_guest_context *context, const struct vmop_held_context *kept)
+		   const struct vmop_guest_process *process,
+		   const struct vmop_guest_context *context)
 {
 	struct vmop_guest_callers *unwound = &guests->unwound;
 	unwound->n = 0;
 	unwound->end = VMOP_STACK_NOT_RECORDED;
 	unwound->is_likely = false;
-	if (!watched || !watched->unwinder ||
-	    !vmop_guest_context_is_current(watched, kept->generation))
+	if (!watched || !watched->unwinder)
 		return;
-	vmop_guest_sample_unwinder_unwind(watched->unwinder, watched->view,
-					  vmop_guest_context_process(watched, kept), context,
+	vmop_guest_sample_unwinder_unwind(watched->unwinder, watched->view, process, context,
 					  unwound);
 	if (unwound->n > guests->stacks.max_frames) {
 		unwound->n = guests->stacks.max_frames;
@@ -210,10 +226,13 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	if (!context)
 		return vmop_held_samples_add(&guests->held, &sample, NULL, NULL);
 	vmop_guest_context_keep(context, &kept);
-	if (vmop_guest_context_is_current(watched, kept.generation))
-		vmop_guest_context_request(guests, domain, context, sample.ip, sample.time_ns);
+	bool is_current = vmop_guest_context_is_current(watched, kept.generation);
+	const struct vmop_guest_process *process =
+		is_current ? vmop_guest_context_request(guests, domain, context, &kept, sample.ip,
+							sample.time_ns)
+			   : NULL;
 	if (guests->stacks.mode != VMOP_STACKS_OFF) {
-		unwind(guests, watched, context, &kept);
+		unwind(guests, is_current ? watched : NULL, process, context);
 		sample.has_stack = true;
 		sample.stack_end = (uint8_t)guests->unwound.end;
 		sample.is_likely = guests->unwound.is_likely;
@@ -327,6 +346,17 @@ static void take_news(struct vmop_guests *guests)
 	}
 }
 
+bool vmop_guests_lose_files(const struct vmop_guests *guests)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	for (uint32_t i = 1; i < guests->domains->n; i++) {
+		const struct vmop_watched_guest *watched = guests->domains->at[i]->watched;
+		if (watched && watched->lost_ns && now_ns - watched->lost_ns < LOSSES_LAST_NS)
+			return true;
+	}
+	return false;
+}
+
 void vmop_guests_drained(struct vmop_guests *guests)
 {
 	if (guests->maps)
@@ -409,10 +439,8 @@ static const struct vmop_guest_process *attribute_task(struct vmop_guests *guest
 	if (!watched)
 		return NULL;
 	if (context && context->parts & VMOP_GUEST_HAS_TASK &&
-	    vmop_guest_context_is_current(watched, context->generation)) {
-		vmop_guest_context_attribute(guests, held, context, sample);
-		return vmop_guest_context_process(watched, context);
-	}
+	    vmop_guest_context_is_current(watched, context->generation))
+		return vmop_guest_context_attribute(guests, held, context, sample);
 	return held->key.mode == VMOP_MODE_KERNEL ? attribute_kernel(held, sample)
 						  : attribute_user(guests, held, sample);
 }
@@ -547,9 +575,9 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
 	    !vmop_guest_context_is_current(domain->watched, context->generation))
 		return;
 	uint64_t address = context->regs[VMOP_GUEST_REGS - 1]; /* the instruction pointer */
-	vmop_guest_context_request(guests, domain, context, address,
-				   vmop_clock_ns(CLOCK_MONOTONIC));
-	unwind(guests, domain->watched, context, &state->context);
+	const struct vmop_guest_process *process = vmop_guest_context_request(
+		guests, domain, context, &state->context, address, vmop_clock_ns(CLOCK_MONOTONIC));
+	unwind(guests, domain->watched, process, context);
 	state->frames[0] = vmop_guest_frame_pack(address, true);
 	state->n = callers->n < VMOP_STACK_FRAMES_MAX ? callers->n : VMOP_STACK_FRAMES_MAX - 1;
 	memcpy(state->frames + 1, callers->frames, state->n * sizeof(*state->frames));

@@ -43,6 +43,7 @@
 #include "vmop/stack.h"
 
 struct vmop_guest_maps;
+struct vmop_guest_watch;
 struct vmop_guests;
 struct vmop_off_cpu;
 struct vmop_tasks;
@@ -50,11 +51,18 @@ struct vmop_tasks;
 /*
  * Create *ret and start the watching thread.  cpu_permille: the CPU time that it may take, in
  * thousandths of one CPU.  off_cpu: how blocked threads are sampled; NULL: they are not.  domains,
- * images and tasks must outlive *ret.
+ * images and tasks must outlive *ret.  watch: the thread of a session before with the same options,
+ * which is taken over, and *watch becomes NULL; NULL, or NULL in it: none.
  */
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret);
+				      const struct vmop_off_cpu *off_cpu,
+				      struct vmop_guest_watch **watch, struct vmop_guests **ret);
+/*
+ * Destroy guests, but return its watching thread for the next session. The thread keeps its
+ * readers of guests for a while. The caller owns it (vmop_guest_watch_destroy()).
+ */
+struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
 
 /*
@@ -67,6 +75,12 @@ void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *ma
 
 /* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);
+
+/*
+ * Return whether files of some guest were looked for too late in the last seconds: programs that
+ * live for milliseconds delete them. Then the rings must be drained sooner.
+ */
+bool vmop_guests_lose_files(const struct vmop_guests *guests);
 
 /* Take what the watching thread found since the last call. Call it after each drain. */
 void vmop_guests_drained(struct vmop_guests *guests);

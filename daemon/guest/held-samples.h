@@ -36,7 +36,7 @@ struct vmop_held_sample {
 	/* The frames are the callers, packed (stacks/sample-unwinder.h). */
 	bool has_stack;
 	uint8_t stack_end; /* enum vmop_stack_end */
-	bool is_likely;	   /* the stack pointer was found by a search */
+	bool is_likely;	   /* struct vmop_guest_callers */
 	uint32_t n_frames;
 	/* Set by vmop_held_samples_add: indices into the buffers. */
 	size_t first_frame;

@@ -38,15 +38,27 @@ static struct vmop_image *unchanged(const struct vmop_text_map *map,
 	return is_same ? image : NULL;
 }
 
+static bool has_kernel_symbols(const struct vmop_guest_code *code)
+{
+	const struct vmop_guest_code_image *kernel =
+		vmop_guest_code_find(code, code->kernel.text_start);
+	return kernel && kernel->symbols;
+}
+
 void vmop_guest_take_code(struct vmop_guests *guests, struct vmop_domain *domain,
 			  const struct vmop_guest_code *code)
 {
 	struct vmop_text_map map = {0};
+	struct vmop_watched_guest *watched = domain->watched;
+	bool has_symbols = has_kernel_symbols(code);
+	bool gives_symbols = watched->lacks_symbols && has_symbols;
 	if (!domain->code.n)
 		vmop_domain_begin_code(guests->domains, domain);
 	for (size_t i = 0; i < code->n_images; i++) {
 		const struct vmop_guest_code_image *from = &code->images[i];
 		struct vmop_image *image = unchanged(&domain->code, from);
+		if (image && gives_symbols && from->symbols)
+			vmop_image_copy_symbols(image, from->symbols, from->n_symbols, 0);
 		struct vmop_text_piece piece = {
 			.start = from->start,
 			.end = from->end,
@@ -54,11 +66,20 @@ void vmop_guest_take_code(struct vmop_guests *guests, struct vmop_domain *domain
 				       : new_code_image(guests, domain, from)};
 		vmop_text_map_put(&map, guests->images, &piece);
 	}
+	watched->lacks_symbols = !has_symbols && (watched->lacks_symbols || !domain->code.n);
 	vmop_domain_set_code(guests->domains, domain, &map);
 	vmop_domain_set_symbols_from(domain, "its memory");
 }
 
 /* ---- symbols ------------------------------------------------------------------- */
+
+void vmop_guest_image_give_symbols(struct vmop_image *image, const struct vmop_symtab *symtab)
+{
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	vmop_image_copy_symbols(image, symbols, n, 0);
+	vmop_image_mark_sampled(image); /* so that it is stored */
+}
 
 void vmop_guest_take_symbols(struct vmop_guests *guests)
 {
@@ -68,12 +89,8 @@ void vmop_guest_take_symbols(struct vmop_guests *guests)
 						   ? guests->images->slots[found.image.at]
 						   : NULL;
 		if (image && found.symtab && vmop_domain_id_equals(image->domain, found.domain) &&
-		    !image->symbols) {
-			size_t n;
-			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
-			vmop_image_copy_symbols(image, symbols, n, 0);
-			vmop_image_mark_sampled(image); /* so that it is stored */
-		}
+		    !image->symbols)
+			vmop_guest_image_give_symbols(image, found.symtab);
 		if (image && found.is_gone && !image->symbols)
 			vmop_image_mark_wanted(image, false); /* request them anew */
 		if (image)
@@ -83,11 +100,6 @@ void vmop_guest_take_symbols(struct vmop_guests *guests)
 }
 
 /* ---- user code ------------------------------------------------------------------- */
-
-static bool is_file(const struct vmop_guest_vma *vma)
-{
-	return vma->path[0] == '/' && vma->path[1] != '/';
-}
 
 static void request_symbols(struct vmop_guests *guests, const struct vmop_domain *domain,
 			    struct vmop_image *image, const struct vmop_guest_vma *vma)
@@ -137,8 +149,7 @@ static struct vmop_image *image_of_file(struct vmop_guests *guests,
 					const struct vmop_domain *domain,
 					const struct vmop_guest_vma *vma)
 {
-	struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
-	memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
+	struct vmop_build_id id = vmop_guest_vma_build_id(vma);
 	struct vmop_image *image =
 		vmop_images_guest_file(guests->images, domain->id, vma->path, &id);
 	request_symbols(guests, domain, image, vma);
@@ -153,7 +164,7 @@ struct vmop_image *vmop_guest_image_of_vma(struct vmop_guests *guests, struct vm
 	if (vma == watched->last_vma)
 		return watched->last_image;
 	struct vmop_image *image;
-	if (is_file(vma))
+	if (vmop_guest_vma_is_file(vma))
 		image = image_of_file(guests, domain, vma);
 	else if (!strcmp(vma->path, "[vdso]"))
 		image = vmop_guest_image_of_vdso(guests, domain);

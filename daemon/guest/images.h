@@ -9,6 +9,8 @@
 #ifndef VMOP_DAEMON_GUEST_IMAGES_H
 #define VMOP_DAEMON_GUEST_IMAGES_H
 
+#include <string.h>
+
 #include "daemon/guest/watched.h"
 
 /*
@@ -18,6 +20,14 @@
 struct vmop_image *vmop_guest_image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
 					   const struct vmop_guest_process *process,
 					   const struct vmop_guest_vma *vma);
+
+/* Return the build-id of a mapping's file; its length is 0 if it is not known. */
+static inline struct vmop_build_id vmop_guest_vma_build_id(const struct vmop_guest_vma *vma)
+{
+	struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
+	memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
+	return id;
+}
 
 /* Return the offset of address in that image. */
 uint64_t vmop_guest_offset_in_vma(const struct vmop_image *image, const struct vmop_guest_vma *vma,
@@ -39,6 +49,9 @@ struct vmop_image *vmop_guest_image_of_reason(struct vmop_guests *guests,
 /* Make the code of a guest's kernel the domain's. */
 void vmop_guest_take_code(struct vmop_guests *guests, struct vmop_domain *domain,
 			  const struct vmop_guest_code *code);
+
+/* Give an image the functions of its file. */
+void vmop_guest_image_give_symbols(struct vmop_image *image, const struct vmop_symtab *symtab);
 
 /* Give images the symbols that the watching thread read from a guest's page cache. */
 void vmop_guest_take_symbols(struct vmop_guests *guests);

@@ -18,6 +18,9 @@
 
 #define FILE_QUEUE 64
 
+/* How long a guest that no session watches is known: a new session finds its guests at once. */
+#define MAX_PARKED_NS (30 * VMOP_NS_PER_S)
+
 /* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
 
@@ -30,7 +33,9 @@ struct file_request {
 struct watched {
 	struct watched *next;
 	struct vmop_domain_id domain;
+	struct vmop_guest_holder holder;
 	bool is_removed;
+	uint64_t parked_ns;		  /* not 0: no session watches it */
 	struct vmop_guest_reader *reader; /* only the watching thread uses it */
 
 	/* Under the lock. */
@@ -54,6 +59,7 @@ struct vmop_guest_watch {
 	struct vmop_guest_requests contexts;
 	struct vmop_guest_table_queue tables;
 
+	uint32_t session; /* rises when guests are parked: older requests get no answer */
 	unsigned cpu_permille;
 	struct vmop_guest_reader_options reading;
 	unsigned n_sampled;   /* guests with blocked threads, in the last update of all */
@@ -64,7 +70,7 @@ struct vmop_guest_watch {
 static struct watched *find_watched(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
 {
 	for (struct watched *at = watch->guests; at; at = at->next) {
-		if (vmop_domain_id_equals(at->domain, domain) && !at->is_removed)
+		if (vmop_domain_id_equals(at->domain, domain) && !at->is_removed && !at->parked_ns)
 			return at;
 	}
 	return NULL;
@@ -91,10 +97,14 @@ static void serve_contexts(struct vmop_guest_watch *watch)
 	struct vmop_guest_answer answer;
 	while (!watch->worker.is_ending && vmop_guest_requests_take(&watch->contexts, &request)) {
 		struct watched *watched = find_watched(watch, request.domain);
+		uint32_t session = watch->session;
 		pthread_mutex_unlock(&watch->worker.lock);
 		answer_context(watched, &request, &answer);
 		pthread_mutex_lock(&watch->worker.lock);
-		vmop_guest_requests_answer(&watch->contexts, &answer);
+		if (session == watch->session)
+			vmop_guest_requests_answer(&watch->contexts, &answer);
+		else
+			vmop_guest_answer_deinit(&answer);
 		pthread_cond_broadcast(&watch->worker.wake); /* _await_answers may wait */
 	}
 }
@@ -107,12 +117,14 @@ static void destroy_watched(struct watched *watched)
 	free(watched);
 }
 
-/* Free the guests that were removed.  Call it with the lock held. */
+/* Free the guests that were removed, or parked for long.  Call it with the lock held. */
 static void sweep(struct vmop_guest_watch *watch)
 {
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	for (struct watched **at = &watch->guests; *at;) {
 		struct watched *watched = *at;
-		if (watched->is_removed) {
+		if (watched->is_removed ||
+		    (watched->parked_ns && now_ns - watched->parked_ns > MAX_PARKED_NS)) {
 			*at = watched->next;
 			destroy_watched(watched);
 		} else {
@@ -155,7 +167,7 @@ static void update_guests(struct vmop_guest_watch *watch)
 	unsigned n_sampled = 0;
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
 		serve_contexts(watch);
-		if (at->is_removed || watch->credit_ns <= 0)
+		if (at->is_removed || at->parked_ns || watch->credit_ns <= 0)
 			continue;
 		struct vmop_guest_wishes wishes = at->wishes;
 		pthread_mutex_unlock(&watch->worker.lock);
@@ -167,6 +179,10 @@ static void update_guests(struct vmop_guest_watch *watch)
 			is_news ? vmop_guest_reader_make_view(at->reader) : NULL;
 		pthread_mutex_lock(&watch->worker.lock);
 		spend(watch, begun);
+		if (wishes.session != watch->session) { /* parked meanwhile */
+			vmop_guest_view_unref(view);
+			continue;
+		}
 		if (view) {
 			struct vmop_guest_view *old = at->view;
 			at->view = view;
@@ -187,6 +203,7 @@ static void serve_request(struct vmop_guest_watch *watch)
 	memmove(watch->requests, watch->requests + 1, --watch->n_requests * sizeof(request));
 	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
 	struct watched *watched = find_watched(watch, request.domain);
+	uint32_t session = watch->session;
 	pthread_mutex_unlock(&watch->worker.lock);
 	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (watched)
@@ -194,7 +211,10 @@ static void serve_request(struct vmop_guest_watch *watch)
 							       &result.is_gone);
 	pthread_mutex_lock(&watch->worker.lock);
 	spend(watch, begun);
-	watch->results[watch->n_results++] = result;
+	if (session == watch->session)
+		watch->results[watch->n_results++] = result;
+	else
+		vmop_symtab_destroy(result.symtab);
 }
 
 /* Build the oldest requested table, likewise. Return whether there was one. */
@@ -207,14 +227,15 @@ static bool serve_table_request(struct vmop_guest_watch *watch)
 						 .key = request.mapping.key,
 						 .state = VMOP_CODE_UNREADABLE};
 	struct watched *watched = find_watched(watch, request.domain);
+	uint32_t session = watch->session;
 	pthread_mutex_unlock(&watch->worker.lock);
 	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (watched)
 		answer.state = vmop_guest_reader_build_table(watched->reader, &request.mapping,
-							     &answer.table);
+							     request.host_path, &answer.table);
 	pthread_mutex_lock(&watch->worker.lock);
 	spend(watch, begun);
-	if (find_watched(watch, request.domain))
+	if (session == watch->session && find_watched(watch, request.domain))
 		vmop_guest_table_queue_answer(&watch->tables, &answer);
 	else
 		vmop_cfi_table_destroy(answer.table);
@@ -264,6 +285,16 @@ static void run(struct vmop_worker *worker)
 
 /* ---- functions for the sampling thread -------------------------------------------- */
 
+/* Drop all requests and answers. */
+static void drop_queues(struct vmop_guest_watch *watch)
+{
+	for (unsigned i = 0; i < watch->n_results; i++)
+		vmop_symtab_destroy(watch->results[i].symtab);
+	watch->n_requests = watch->n_results = 0;
+	vmop_guest_requests_deinit(&watch->contexts);
+	vmop_guest_table_queue_deinit(&watch->tables);
+}
+
 static void destroy(struct vmop_worker *worker)
 {
 	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
@@ -271,10 +302,7 @@ static void destroy(struct vmop_worker *worker)
 		next = at->next;
 		destroy_watched(at);
 	}
-	for (unsigned i = 0; i < watch->n_results; i++)
-		vmop_symtab_destroy(watch->results[i].symtab);
-	vmop_guest_requests_deinit(&watch->contexts);
-	vmop_guest_table_queue_deinit(&watch->tables);
+	drop_queues(watch);
 	free(watch->reading.profiles);
 	free(watch);
 }
@@ -316,21 +344,61 @@ void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
 		vmop_worker_end_within(&watch->worker, END_WAIT_MS);
 }
 
+void vmop_guest_watch_park(struct vmop_guest_watch *watch)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	watch->session++;
+	for (struct watched *at = watch->guests; at; at = at->next) {
+		vmop_guest_view_unref(at->view);
+		vmop_blocked_batch_destroy(at->blocked);
+		at->view = NULL;
+		at->blocked = NULL;
+		at->blocked_facts = (struct vmop_blocked_facts){0};
+		at->parked_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	}
+	drop_queues(watch);
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+/* Watch the parked guest of a holder again. False: it is not known. Call it with the lock held. */
+static bool watch_again(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+			struct vmop_guest_holder holder)
+{
+	for (struct watched *at = watch->guests; at; at = at->next) {
+		if (!at->parked_ns || at->is_removed || at->holder.is_xen != holder.is_xen ||
+		    at->holder.number != holder.number)
+			continue;
+		at->domain = domain;
+		at->parked_ns = 0;
+		at->wishes = (struct vmop_guest_wishes){.session = watch->session};
+		pthread_cond_signal(&watch->worker.wake);
+		return true;
+	}
+	return false;
+}
+
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch,
 					struct vmop_domain_id domain,
 					struct vmop_guest_holder holder)
 {
+	pthread_mutex_lock(&watch->worker.lock);
+	bool is_known = watch_again(watch, domain, holder);
+	pthread_mutex_unlock(&watch->worker.lock);
+	if (is_known)
+		return NULL;
 	struct watched *watched = calloc(1, sizeof(*watched));
 	if (!watched)
 		return &vmop_error_no_memory;
 	struct vmop_error *err =
-		vmop_guest_reader_create(&watch->reading, domain, holder, &watched->reader);
+		vmop_guest_reader_create(&watch->reading, holder, &watched->reader);
 	if (err) {
 		free(watched);
 		return err;
 	}
 	watched->domain = domain;
+	watched->holder = holder;
 	pthread_mutex_lock(&watch->worker.lock);
+	watched->wishes.session = watch->session;
 	if (watch->credit_ns < FIRST_CREDIT_NS)
 		watch->credit_ns = FIRST_CREDIT_NS;
 	watched->next = watch->guests;
@@ -432,12 +500,11 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 	return has_one;
 }
 
-bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
-				    const struct vmop_guest_code_mapping *mapping)
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
+				    const struct vmop_guest_table_request *request)
 {
-	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
 	pthread_mutex_lock(&watch->worker.lock);
-	bool has_room = vmop_guest_table_queue_request(&watch->tables, &request);
+	bool has_room = vmop_guest_table_queue_request(&watch->tables, request);
 	pthread_cond_signal(&watch->worker.wake);
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_room;

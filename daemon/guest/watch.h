@@ -45,6 +45,13 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 /* End the thread, and wait for the update that is under way. NULL is allowed. */
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch);
 
+/*
+ * Stop to watch all guests, and drop all requests, but keep the readers for a while:
+ * vmop_guest_watch_add() of the same holder goes on with its reader. For a new session, whose ids
+ * differ.
+ */
+void vmop_guest_watch_park(struct vmop_guest_watch *watch);
+
 /* Begin to watch a guest. domain: its id in the session. */
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch,
 					struct vmop_domain_id domain,
@@ -102,8 +109,8 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
  * Request the unwind table of a mapping of a guest's process.  The answer repeats the key.  False:
  * the queue is full, and the caller must try again later.
  */
-bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
-				    const struct vmop_guest_code_mapping *mapping);
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
+				    const struct vmop_guest_table_request *request);
 /* Take the next answer for a guest, with its table; false: no answer is ready. */
 bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
 				 struct vmop_guest_table_answer *ret);

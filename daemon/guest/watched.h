@@ -27,6 +27,7 @@ struct vmop_watched_guest {
 	struct vmop_guest_view *view;		    /* NULL: none yet */
 	uint64_t begun_ns;			    /* CLOCK_MONOTONIC: when watching began */
 	uint32_t code_generation, tasks_generation; /* of the last view */
+	bool lacks_symbols; /* the kernel was known before the session, and its symbols come */
 	struct vmop_guest_tasks_table tasks;
 	struct vmop_guest_attributor attributor; /* by view */
 	/* The mapping of the last look-up and its image, valid for tasks_generation. */
@@ -40,7 +41,8 @@ struct vmop_watched_guest {
 	struct vmop_guest_processes processes;
 	struct vmop_guest_sample_unwinder *unwinder; /* NULL: no stacks */
 	uint64_t vdso_gpa;			     /* of the vDSO's first page; 0: not known */
-	uint64_t vdso_generation;		     /* of the kernel that vdso_gpa is of */
+	uint64_t lost_ns; /* CLOCK_MONOTONIC: when a file was last looked for too late; 0: never */
+	uint64_t vdso_generation; /* of the kernel that vdso_gpa is of */
 	/* Samples in this interval: with the guest's task, and without one by the reason. */
 	uint64_t n_with_task, n_without_context, n_by_gap[VMOP_GUEST_N_GAPS];
 

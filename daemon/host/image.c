@@ -124,6 +124,18 @@ static struct vmop_image *find_by_build_id(struct vmop_images *images, struct vm
 	return image && vmop_domain_id_equals(image->domain, domain) ? image : NULL;
 }
 
+const char *vmop_images_host_path(const struct vmop_images *images,
+				  const struct vmop_build_id *build_id)
+{
+	struct vmop_build_id id = {.len_bytes = build_id->len_bytes};
+	struct vmop_image *image;
+	memcpy(id.bytes, build_id->bytes, id.len_bytes);
+	HASH_FIND(hh_build_id, images->by_build_id, &id, sizeof(id), image);
+	bool is_here = image && vmop_domain_id_equals(image->domain, VMOP_DOMAIN_ID_HOST) &&
+		       image->kind == VMOP_IMAGE_FILE && !image->root;
+	return is_here ? image->name : NULL;
+}
+
 static void add_build_id(struct vmop_images *images, struct vmop_image *image,
 			 const struct vmop_build_id *build_id)
 {

@@ -110,6 +110,12 @@ struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmo
 struct vmop_image *vmop_images_find_guest_file(const struct vmop_images *images,
 					       struct vmop_domain_id domain, const char *path,
 					       const struct vmop_build_id *build_id);
+/*
+ * Return the path of the host's file with a build-id, which is valid as long as its image. NULL: no
+ * image has it, or its path is one of a container. For the per-sample path.
+ */
+const char *vmop_images_host_path(const struct vmop_images *images,
+				  const struct vmop_build_id *build_id);
 /* One image for each (domain, kind, name, base). */
 struct vmop_image *vmop_images_named(struct vmop_images *images, struct vmop_domain_id domain,
 				     enum vmop_image_kind kind, const char *name, uint64_t base,

@@ -29,14 +29,16 @@ struct vmop_error *vmop_processes_init(struct vmop_processes *processes, const c
 				       struct vmop_images *images, struct vmop_tasks *tasks,
 				       bool separate_threads)
 {
+	/* In this order, the time between the two reads cannot make the difference negative. */
+	uint64_t monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	uint64_t boot_ns = vmop_clock_ns(CLOCK_BOOTTIME);
 	*processes = (struct vmop_processes){
 		.root = root,
 		.images = images,
 		.tasks = tasks,
 		.separate_threads = separate_threads,
 		.budget.max = VMOP_REGIONS_TOTAL_MAX,
-		.boot_to_monotonic_ns =
-			vmop_clock_ns(CLOCK_BOOTTIME) - vmop_clock_ns(CLOCK_MONOTONIC),
+		.boot_to_monotonic_ns = boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0,
 	};
 	vmop_pool_init(&processes->pool, sizeof(struct vmop_process), VMOP_PROCESSES_MAX);
 	vmop_pool_init(&processes->thread_pool, sizeof(struct vmop_thread), VMOP_THREADS_MAX);

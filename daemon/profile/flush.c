@@ -7,6 +7,9 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
+/* The wait for the memory of programs, which answers within microseconds unless it hangs. */
+enum { CODE_WAIT_MS = 20, CODE_LAST_WAIT_MS = 500 };
+
 static void count_blocked_losses(struct vmop_profiler *profiler)
 {
 	struct vmop_losses *losses = &profiler->losses;
@@ -72,6 +75,24 @@ static void log_rejected(struct vmop_profiler *profiler)
 			 rejected.first);
 }
 
+/* Read the sampled pages of generated code. */
+static void read_code(struct vmop_profiler *profiler)
+{
+	struct vmop_aggregate *aggregate = &profiler->aggregate;
+	if (!profiler->code_pages)
+		return;
+	vmop_aggregate_apply_pending(aggregate);
+	for (uint32_t i = 0; i < aggregate->n_cells; i++) {
+		const struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+		uint32_t slot = aggregate->keys[cell->key].image.at;
+		if (cell->samples && profiler->images.slots[slot]->kind == VMOP_IMAGE_ANON)
+			vmop_code_pages_sampled(profiler->code_pages, profiler->jitdumps,
+						profiler->images.slots[slot], cell->offset);
+	}
+	vmop_code_pages_collect(profiler->code_pages,
+				profiler->is_ending ? CODE_LAST_WAIT_MS : CODE_WAIT_MS);
+}
+
 /* Read the missing facts of the tasks and images with samples. */
 static void examine(struct vmop_profiler *profiler)
 {
@@ -95,6 +116,7 @@ static void examine(struct vmop_profiler *profiler)
 	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
 	vmop_perf_maps_collect(profiler->perf_maps, profiler->is_ending);
 	vmop_jitdumps_collect(profiler->jitdumps, profiler->is_ending);
+	read_code(profiler);
 }
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
@@ -191,6 +213,8 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (!err)
 		err = store_images(profiler);
+	if (!err && profiler->code_pages)
+		err = vmop_code_pages_store(profiler->code_pages, profiler->db);
 	vmop_short_lived_reset(&profiler->short_lived);
 	if (!err && !profiler->keeps_tasks)
 		err = vmop_short_lived_merge(&profiler->short_lived, &profiler->tasks,
@@ -251,6 +275,8 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 				vmop_aggregate_samples(&profiler->aggregate));
 	if (!err && profiler->db) {
 		vmop_losses_stored(&profiler->losses);
+		if (profiler->code_pages)
+			vmop_code_pages_stored(profiler->code_pages);
 		profiler->last_stored = profiler->storing;
 		log_rejected(profiler);
 	}

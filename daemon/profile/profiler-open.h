@@ -8,6 +8,7 @@
 
 #include "daemon/guest/provider.h"
 #include "daemon/host/examine.h"
+#include "daemon/host/jit/code-pages.h"
 #include "daemon/host/jit/jitdumps.h"
 #include "daemon/host/jit/perf-maps.h"
 #include "daemon/host/short-lived.h"
@@ -35,6 +36,7 @@ struct vmop_profiler {
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
 	struct vmop_guests *guests;	   /* NULL: guests are not introspected */
+	struct vmop_guest_watch *watch;	   /* of a detached profiler, for the next one; or NULL */
 	struct vmop_stacks *stacks;	   /* NULL: call stacks are not kept */
 	struct vmop_stacked_chunk stacked; /* of the interval that is being stored */
 	struct vmop_domain_provider *provider;
@@ -46,6 +48,7 @@ struct vmop_profiler {
 	struct vmop_examiner *examiner;
 	struct vmop_code_names code_names;
 	struct vmop_perf_maps *perf_maps;
+	struct vmop_code_pages *code_pages; /* NULL: no generated code is stored */
 	struct vmop_jitdumps *jitdumps;
 	struct vmop_jit_samples *jit_samples; /* NULL: this machine is not examined */
 	int64_t monotonic_to_realtime_ns;

@@ -10,6 +10,7 @@
 
 #include <utlist.h>
 
+#include "daemon/guest/watch.h"
 #include "daemon/profile/profiler-open.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -116,6 +117,8 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	if (!err)
 		err = vmop_db_put_info(profiler->db, "kernel_symbols",
 				       profiler->kernel.symbols_from);
+	if (!err && !profiler->code_pages)
+		err = vmop_db_put_info(profiler->db, "code", "off");
 	if (!err)
 		err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (err)
@@ -246,6 +249,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_perf_maps_create(&profiler->processes, &profiler->code_names,
 					    &profiler->perf_maps);
+	if (!err && profiler->root && options->setup->code_bytes && !options->is_replay)
+		err = vmop_code_pages_create(&profiler->processes, options->setup->code_bytes,
+					     &profiler->code_pages);
 	if (!err)
 		err = create_jit_samples(profiler);
 	if (!err)
@@ -255,7 +261,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (profiler->root && options->setup->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
 					 options->setup->guest_cpu_permille,
-					 &options->setup->off_cpu, &profiler->guests);
+					 &options->setup->off_cpu, options->guest_watch,
+					 &profiler->guests);
 	if (err)
 		return err;
 	if (profiler->guests)
@@ -306,10 +313,12 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 		return;
 	vmop_examiner_destroy(profiler->examiner);
 	vmop_perf_maps_destroy(profiler->perf_maps);
+	vmop_code_pages_destroy(profiler->code_pages);
 	vmop_jit_samples_destroy(profiler->jit_samples);
 	vmop_jitdumps_destroy(profiler->jitdumps);
 	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
+	vmop_guest_watch_destroy(profiler->watch);
 	vmop_stacks_destroy(profiler->stacks);
 	vmop_stacked_chunk_deinit(&profiler->stacked);
 	vmop_domain_provider_destroy(profiler->provider);
@@ -491,10 +500,16 @@ void vmop_profiler_detach(struct vmop_profiler *profiler)
 {
 	vmop_profiler_set_ending(profiler, true);
 	vmop_attribution_resolve_late(&profiler->attribution, false);
-	vmop_guests_destroy(profiler->guests);
+	if (profiler->guests)
+		profiler->watch = vmop_guests_end_session(profiler->guests);
 	profiler->guests = profiler->attribution.guests = NULL;
 	profiler->provider->ops->detach(profiler->provider);
 	profiler->db = NULL;
+}
+
+struct vmop_guest_watch **vmop_profiler_guest_watch(struct vmop_profiler *profiler)
+{
+	return &profiler->watch;
 }
 
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler)
@@ -513,6 +528,11 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 	       (profiler->stacks ? vmop_stacks_waiting(profiler->stacks) : 0) +
 	       (profiler->jit_samples ? vmop_jit_samples_n(profiler->jit_samples) : 0) +
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
+}
+
+bool vmop_profiler_loses_files(const struct vmop_profiler *profiler)
+{
+	return profiler->guests && vmop_guests_lose_files(profiler->guests);
 }
 
 bool vmop_profiler_has_guests(const struct vmop_profiler *profiler)

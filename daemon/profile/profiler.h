@@ -87,6 +87,12 @@ void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending);
  */
 void vmop_profiler_detach(struct vmop_profiler *profiler);
 
+/*
+ * Return the place of the thread that watches guests, which a detached profiler keeps for the next
+ * one: vmop_profiler_options.guest_watch. NULL in it: none.
+ */
+struct vmop_guest_watch **vmop_profiler_guest_watch(struct vmop_profiler *profiler);
+
 /* Count the samples of the last flush as the loss "store-gone", because its file is gone. */
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
 
@@ -98,6 +104,9 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
 /* Return whether a passive guest runs. */
 bool vmop_profiler_has_guests(const struct vmop_profiler *profiler);
+
+/* Return whether files of guests are gone before they are looked for: drain sooner. */
+bool vmop_profiler_loses_files(const struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {
 	uint64_t samples;		 /* attributed or not */

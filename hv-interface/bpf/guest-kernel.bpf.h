@@ -7,8 +7,12 @@
 #define VMOP_HV_INTERFACE_BPF_GUEST_KERNEL_BPF_H
 
 #include "hv-interface/bpf/guest-memory.bpf.h"
-#include "hv-interface/bpf/guest-x86.bpf.h"
 #include "hv-interface/bpf/machine.bpf.h"
+#if defined(__TARGET_ARCH_x86)
+#include "hv-interface/bpf/guest-x86.bpf.h"
+#else
+#include "hv-interface/bpf/guest-arm64.bpf.h"
+#endif
 
 enum { MAPPING_FLAGS = 3, MAX_STACK_BYTES = 64 << 10 };
 
@@ -24,7 +28,26 @@ static __always_inline bool is_known(uint32_t offset)
 	return offset != VMOP_GUEST_NO_OFFSET;
 }
 
-/* Find the current task by the base of the CPU's data, or 0: that of CPU number vcpu_id. */
+/* Set *ret to the base of a CPU's data in the guest's kernel. */
+static __always_inline int find_per_cpu(struct guest_work *work, uint32_t cpu, uint64_t *ret)
+{
+	struct kept_facts *kept = &work->kept;
+	if (!kept->per_cpu || kept->per_cpu_of != cpu) {
+		int gap = read_guest(work->numbers.per_cpu_offsets + cpu * sizeof(uint64_t), 8);
+		if (gap)
+			return gap;
+		kept->per_cpu = work->words[0];
+		kept->per_cpu_of = cpu;
+	}
+	*ret = kept->per_cpu;
+	return 0;
+}
+
+/*
+ * Find the current task: a register has it, or the CPU's data, whose base is per_cpu, or 0: that of
+ * the CPU whose number is the vCPU's rank. Linux numbers CPUs as it finds them, in the order in
+ * which a VMM makes its vCPUs; KVM's number is the id of a local APIC, which may leave numbers out.
+ */
 __attribute__((noinline)) int find_task(uint64_t per_cpu)
 {
 	struct guest_work *work = guest_work();
@@ -37,13 +60,16 @@ __attribute__((noinline)) int find_task(uint64_t per_cpu)
 	    !is_known(numbers->task_tgid) || !is_known(numbers->task_group_leader) ||
 	    !is_known(numbers->task_comm) || !is_known(numbers->task_start_time))
 		return VMOP_GUEST_GAP_NO_TASK;
+	if (work->task) {
+		context->task = work->task;
+		return 0;
+	}
 	if (!(per_cpu >> 63)) {
-		if (!numbers->per_cpu_offsets || context->vcpu >= numbers->n_cpus)
+		if (!numbers->per_cpu_offsets || work->kept.vcpu_idx >= numbers->n_cpus)
 			return VMOP_GUEST_GAP_NO_TASK;
-		gap = read_guest(numbers->per_cpu_offsets + context->vcpu * sizeof(uint64_t), 8);
+		gap = find_per_cpu(work, work->kept.vcpu_idx, &per_cpu);
 		if (gap)
 			return gap;
-		per_cpu = work->words[0];
 	}
 	work->per_cpu = per_cpu;
 	gap = read_guest(per_cpu + numbers->current_in_per_cpu, 8);
@@ -51,6 +77,26 @@ __attribute__((noinline)) int find_task(uint64_t per_cpu)
 		return gap;
 	context->task = work->words[0];
 	return context->task >> 63 ? 0 : VMOP_GUEST_GAP_NO_TASK;
+}
+
+/* Fill the context with what a thread's group leader has. */
+static __always_inline int read_leader(struct guest_work *work, struct vmop_guest_context *context,
+				       uint64_t leader)
+{
+	const struct vmop_guest_numbers *numbers = &work->numbers;
+	const struct vmop_bpf_span *span = &work->spans.task;
+	uint64_t comm[2];
+	if (!(leader >> 63))
+		return VMOP_GUEST_GAP_NO_TASK;
+	int gap = leader == context->task ? 0 : read_span(leader, span);
+	if (!gap)
+		gap = member(work, leader, span, numbers->task_start_time, &context->start_time_ns);
+	if (!gap)
+		gap = member(work, leader, span, numbers->task_comm, &comm[0]);
+	if (!gap)
+		gap = member(work, leader, span, numbers->task_comm + 8, &comm[1]);
+	__builtin_memcpy(context->comm, comm, sizeof(comm));
+	return gap;
 }
 
 /* Fill the context with what context->task and its group leader have. */
@@ -61,74 +107,165 @@ __attribute__((noinline)) int read_task(void)
 		return VMOP_GUEST_GAP_NO_TASK;
 	struct vmop_guest_context *context = context_of(work);
 	const struct vmop_guest_numbers *numbers = &work->numbers;
-	uint64_t task = context->task, leader;
-	int gap = read_guest(task + numbers->task_pid, 8);
+	const struct vmop_bpf_span *span = &work->spans.task;
+	uint64_t task = context->task, tid, pid, leader;
+	int gap = read_span(task, span);
+	if (!gap)
+		gap = member(work, task, span, numbers->task_pid, &tid);
+	if (!gap)
+		gap = member(work, task, span, numbers->task_tgid, &pid);
+	if (!gap)
+		gap = member(work, task, span, numbers->task_group_leader, &leader);
+	work->task_mm = 0;
+	if (!gap && is_known(numbers->task_mm))
+		gap = member(work, task, span, numbers->task_mm, &work->task_mm);
+	if (!gap)
+		gap = read_leader(work, context, leader);
 	if (gap)
 		return gap;
-	context->tid = (uint32_t)work->words[0];
-	context->pid = (uint32_t)(work->words[0] >> 32);
-	if (numbers->task_tgid != numbers->task_pid + 4) {
-		gap = read_guest(task + numbers->task_tgid, 4);
-		if (gap)
-			return gap;
-		context->pid = (uint32_t)work->words[0];
-	}
-	gap = read_guest(task + numbers->task_group_leader, 8);
-	if (gap)
-		return gap;
-	leader = work->words[0];
-	if (!(leader >> 63))
-		return VMOP_GUEST_GAP_NO_TASK;
-	gap = read_guest(leader + numbers->task_start_time, 8);
-	if (gap)
-		return gap;
-	context->start_time_ns = work->words[0];
-	gap = read_guest(leader + numbers->task_comm, sizeof(context->comm));
-	if (gap)
-		return gap;
-	__builtin_memcpy(context->comm, work->words, sizeof(context->comm));
+	context->tid = (uint32_t)tid;
+	context->pid = (uint32_t)pid;
 	context->parts |= VMOP_GUEST_HAS_TASK;
 	return 0;
 }
 
+/* Set *ret to the page table of a process. */
+static __always_inline int read_root(struct guest_work *work, uint64_t mm, uint64_t *ret)
+{
+	struct kept_facts *kept = &work->kept;
+	int gap = read_guest(mm + work->numbers.mm_pgd, 8);
+	if (!gap)
+		gap = translate(work, work->words[0]);
+	if (gap)
+		return gap;
+	kept->mm = mm;
+	*ret = kept->mm_root = work->gpa & ROOT_ADDRESS;
+	return 0;
+}
+
 /* Find the page table of the task's process, where the vCPU's register can't be read. */
-__attribute__((noinline)) int find_page_table(void)
+static __always_inline int find_page_table(struct guest_work *work,
+					   struct vmop_guest_context *context)
+{
+	if (!is_known(work->numbers.task_mm) || !is_known(work->numbers.mm_pgd))
+		return VMOP_GUEST_GAP_NO_REGISTERS;
+	if (!(work->task_mm >> 63))
+		return VMOP_GUEST_GAP_NO_TASK; /* a kernel thread */
+	int gap = read_root(work, work->task_mm, &context->page_table);
+	if (!gap)
+		context->parts |= VMOP_GUEST_HAS_PAGE_TABLE;
+	return gap;
+}
+
+/*
+ * Compare the vCPU's page table with that of the task's process. They always agree for user code: a
+ * task with another one is not the vCPU's. The kernel's code switches the page table before the
+ * task, and uses others for moments. Kernel threads use any.
+ */
+static __always_inline int check_page_table(struct guest_work *work,
+					    struct vmop_guest_context *context)
+{
+	const struct kept_facts *kept = &work->kept;
+	uint64_t mm = work->task_mm, root = 0;
+	if (!is_known(work->numbers.task_mm) || !is_known(work->numbers.mm_pgd))
+		return 0;
+	if (mm && mm == kept->mm && !((kept->mm_root ^ context->page_table) & KERNEL_HALF))
+		return 0;
+	if (!(mm >> 63))
+		return context->parts & VMOP_GUEST_IS_USER ? VMOP_GUEST_GAP_OTHER_TASK : 0;
+	int gap = read_root(work, mm, &root);
+	if (gap || !((root ^ context->page_table) & KERNEL_HALF))
+		return gap;
+	if (context->parts & VMOP_GUEST_IS_USER)
+		return VMOP_GUEST_GAP_OTHER_TASK;
+	context->page_table = root;
+	context->parts |= VMOP_GUEST_IS_SWITCHING;
+	return 0;
+}
+
+/*
+ * Find or check the page table of the process whose task was found. is_by_rank: the task is that of
+ * a CPU's number, which may be wrong.
+ */
+__attribute__((noinline)) int compare_page_table(uint32_t is_by_rank)
 {
 	struct guest_work *work = guest_work();
 	if (!work)
 		return VMOP_GUEST_GAP_NO_TASK;
 	struct vmop_guest_context *context = context_of(work);
-	const struct vmop_guest_numbers *numbers = &work->numbers;
-	if (!is_known(numbers->task_mm) || !is_known(numbers->mm_pgd))
-		return VMOP_GUEST_GAP_NO_REGISTERS;
-	int gap = read_guest(context->task + numbers->task_mm, 8);
-	if (gap)
-		return gap;
-	if (!(work->words[0] >> 63))
-		return VMOP_GUEST_GAP_NO_TASK; /* a kernel thread */
-	gap = read_guest(work->words[0] + numbers->mm_pgd, 8);
-	if (!gap)
-		gap = translate(work, work->words[0]);
-	if (gap)
-		return gap;
-	context->page_table = work->gpa & ENTRY_ADDRESS;
-	context->parts |= VMOP_GUEST_HAS_PAGE_TABLE;
-	return 0;
+	if (!(context->parts & VMOP_GUEST_HAS_PAGE_TABLE))
+		return find_page_table(work, context);
+	if (context->parts & VMOP_GUEST_IS_USER && !is_by_rank)
+		return 0;
+	int gap = check_page_table(work, context);
+	if (gap == VMOP_GUEST_GAP_OTHER_TASK)
+		context->parts &= ~VMOP_GUEST_HAS_TASK;
+	return gap;
 }
 
-/* Set *ret to the first struct page of a page's folio. */
-static __always_inline int find_folio(struct guest_work *work, uint64_t page, uint64_t *ret)
+/* Set *ret to the first struct page of a page's folio, and read it. */
+static __always_inline int read_folio(struct guest_work *work, uint64_t page, uint64_t *ret)
 {
 	const struct vmop_guest_numbers *numbers = &work->numbers;
+	const struct vmop_bpf_span *span = &work->spans.page;
+	uint64_t word = 0;
 	*ret = page;
-	if (!is_known(numbers->page_compound_head))
+	int gap = read_span(page, span);
+	if (!gap && is_known(numbers->page_compound_head))
+		gap = member(work, page, span, numbers->page_compound_head, &word);
+	if (gap || !(word & 1))
+		return gap;
+	*ret = numbers->page_compound_is_mask ? page & word : word - 1;
+	return read_span(*ret, span);
+}
+
+/*
+ * Read the inode of context->mapping together with the mapping, which is mostly a part of it.
+ * Return the inode's address, or 0: the mapping refers to another one.
+ */
+static __always_inline uint64_t guess_inode(struct guest_work *work, uint64_t mapping)
+{
+	const struct vmop_bpf_span *span = &work->spans.inode;
+	uint32_t mapping_in_inode = work->kept.mapping_in_inode;
+	uint32_t host = mapping_in_inode + work->numbers.mapping_host - span->first;
+	uint64_t inode = mapping - mapping_in_inode, owner = 0;
+	if (!mapping_in_inode || !span->bytes || host < span->bytes || host > READ_MAX - 8)
 		return 0;
-	int gap = read_guest(page + numbers->page_compound_head, 8);
+	if (read_guest(inode + span->first, host + 8))
+		return 0;
+	member(work, inode, span, span->first + host, &owner);
+	return owner == inode ? inode : 0;
+}
+
+/* Read the mapping, and then its inode. */
+static __always_inline int find_inode(struct guest_work *work, uint64_t mapping, uint64_t *ret)
+{
+	int gap = read_guest(mapping + work->numbers.mapping_host, 8);
 	if (gap)
 		return gap;
-	uint64_t word = work->words[0];
-	if (word & 1)
-		*ret = numbers->page_compound_is_mask ? page & word : word - 1;
+	*ret = work->words[0];
+	work->kept.mapping_in_inode = mapping - *ret < READ_MAX ? (uint32_t)(mapping - *ret) : 0;
+	return read_span(*ret, &work->spans.inode);
+}
+
+/* Fill the context with the inode of context->mapping. */
+static __always_inline int read_inode(struct guest_work *work, struct vmop_guest_context *context)
+{
+	const struct vmop_guest_numbers *numbers = &work->numbers;
+	const struct vmop_bpf_span *span = &work->spans.inode;
+	uint64_t inode = guess_inode(work, context->mapping), generation = 0;
+	int gap = inode ? 0 : find_inode(work, context->mapping, &inode);
+	if (!gap)
+		gap = member(work, inode, span, numbers->inode_number, &context->inode_number);
+	if (!gap)
+		gap = member(work, inode, span, numbers->inode_superblock, &context->superblock);
+	if (!gap)
+		gap = member(work, inode, span, numbers->inode_generation, &generation);
+	if (gap)
+		return gap;
+	context->inode_generation = (uint32_t)generation;
+	context->inode = inode;
+	context->parts |= VMOP_GUEST_HAS_INODE;
 	return 0;
 }
 
@@ -140,49 +277,29 @@ __attribute__((noinline)) int read_page(void)
 		return VMOP_GUEST_GAP_NOT_MAPPED;
 	struct vmop_guest_context *context = context_of(work);
 	const struct vmop_guest_numbers *numbers = &work->numbers;
-	uint64_t bytes = numbers->page_bytes, folio, host_inode;
+	const struct vmop_bpf_span *span = &work->spans.page;
+	uint64_t bytes = numbers->page_bytes, folio;
 	if (!numbers->vmemmap || !bytes || !is_known(numbers->page_mapping) ||
 	    !is_known(numbers->page_index))
 		return VMOP_GUEST_GAP_UNKNOWN_KERNEL;
 	uint64_t page = numbers->vmemmap + (context->gpa >> (numbers->page_shift & 63)) * bytes;
-	int gap = find_folio(work, page, &folio);
-	/* Mapping and index are neighbours. */
+	work->area = PAGE_AREA;
+	int gap = read_folio(work, page, &folio);
+	work->area = TASK_AREA;
 	if (!gap)
-		gap = read_guest(folio + numbers->page_mapping, 16);
+		gap = member(work, folio, span, numbers->page_mapping, &context->mapping);
+	if (!gap)
+		gap = member(work, folio, span, numbers->page_index, &context->index);
 	if (gap)
 		return gap;
-	context->mapping = work->words[0];
-	context->index = work->words[1];
-	if (numbers->page_index != numbers->page_mapping + 8) {
-		gap = read_guest(folio + numbers->page_index, 8);
-		if (gap)
-			return gap;
-		context->index = work->words[0];
-	}
-	context->index += (page - folio) / bytes;
+	if (folio != page)
+		context->index += (page - folio) / bytes;
 	context->parts |= VMOP_GUEST_HAS_PAGE;
-	if (!context->mapping || context->mapping & MAPPING_FLAGS ||
-	    !is_known(numbers->mapping_host))
-		return 0; /* anonymous memory, or a page of no file */
-	gap = read_guest(context->mapping + numbers->mapping_host, 8);
-	if (gap)
-		return gap;
-	host_inode = work->words[0];
-	gap = read_guest(host_inode + numbers->inode_number, 8);
-	if (gap)
-		return gap;
-	context->inode_number = work->words[0];
-	gap = read_guest(host_inode + numbers->inode_superblock, 8);
-	if (gap)
-		return gap;
-	context->superblock = work->words[0];
-	gap = read_guest(host_inode + numbers->inode_generation, 4);
-	if (gap)
-		return gap;
-	context->inode_generation = (uint32_t)work->words[0];
-	context->inode = host_inode;
-	context->parts |= VMOP_GUEST_HAS_INODE;
-	return 0;
+	/* Anonymous memory, and pages of no file, have no inode. */
+	return !context->mapping || context->mapping & MAPPING_FLAGS ||
+			       !is_known(numbers->mapping_host)
+		       ? 0
+		       : read_inode(work, context);
 }
 
 /* Return the stack's size in a guest's numbers, at most the largest that there is. */
@@ -200,8 +317,7 @@ __attribute__((noinline)) int read_entry_registers(uint64_t stack)
 	struct vmop_guest_context *context = context_of(work);
 	const struct vmop_guest_numbers *numbers = &work->numbers;
 	uint64_t at = stack + stack_bytes(numbers) - numbers->entry_regs_end - ENTRY_REGS_BYTES;
-	/* At the entry itself they are being saved. */
-	if (context->parts & VMOP_GUEST_HAS_SP && context->regs[SP] - at <= ENTRY_REGS_BYTES)
+	if (!is_known(numbers->entry_regs_end) || is_entering(context, at))
 		return 0;
 	int gap = translate(work, at);
 	if (gap)
@@ -257,10 +373,10 @@ __attribute__((noinline)) int copy_kernel_windows(uint64_t stack)
 	struct vmop_guest_context *context = context_of(work);
 	const struct vmop_guest_numbers *numbers = &work->numbers;
 	uint32_t size = stack_bytes(numbers), wanted = numbers->kernel_window_bytes;
-	uint64_t sp = context->regs[SP] & ~UINT64_C(7), end = stack + size;
+	uint64_t sp, end = stack + size;
 	if (wanted > VMOP_GUEST_KERNEL_WINDOW_MAX)
 		wanted = VMOP_GUEST_KERNEL_WINDOW_MAX;
-	if (!(context->parts & VMOP_GUEST_HAS_SP)) {
+	if (!find_stack_start(context, &sp)) {
 		copy_whole_stacks(work, stack, size);
 		return 0;
 	}

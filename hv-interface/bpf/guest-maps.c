@@ -10,6 +10,8 @@
 #include "hv-interface/bpf/maps.h"
 #include "libutil/cleanup.h"
 
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+
 struct vmop_guest_maps {
 	struct vmop_guest_maps_fds fds;
 	const char *virtualisation;
@@ -38,10 +40,49 @@ void vmop_guest_maps_destroy(struct vmop_guest_maps *maps)
 	free(maps);
 }
 
+/* Return the span of n members of up to 8 bytes at offsets; the last one has last_bytes. */
+static struct vmop_bpf_span span_of(const uint32_t *offsets, size_t n, uint32_t last_bytes)
+{
+	uint32_t first = UINT32_MAX, end = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t bytes = i + 1 == n ? last_bytes : 8;
+		if (offsets[i] % 4 || offsets[i] > INT32_MAX)
+			return (struct vmop_bpf_span){0};
+		if (offsets[i] < first)
+			first = offsets[i];
+		if (offsets[i] + bytes > end)
+			end = offsets[i] + bytes;
+	}
+	return end - first > VMOP_BPF_SPAN_MAX ? (struct vmop_bpf_span){0}
+					       : (struct vmop_bpf_span){first, end - first};
+}
+
+static struct vmop_bpf_spans find_spans(const struct vmop_guest_numbers *numbers)
+{
+	bool has_mm = numbers->task_mm != VMOP_GUEST_NO_OFFSET;
+	const uint32_t task[] = {numbers->task_pid,
+				 numbers->task_tgid,
+				 numbers->task_group_leader,
+				 numbers->task_start_time,
+				 has_mm ? numbers->task_mm : numbers->task_pid,
+				 numbers->task_comm};
+	const uint32_t page[] = {numbers->page_mapping, numbers->page_index,
+				 numbers->page_compound_head};
+	const uint32_t inode[] = {numbers->inode_superblock, numbers->inode_number,
+				  numbers->inode_generation};
+	bool has_folios = numbers->page_compound_head != VMOP_GUEST_NO_OFFSET;
+	return (struct vmop_bpf_spans){
+		.task = span_of(task, N_OF(task), sizeof(((struct vmop_guest_context *)0)->comm)),
+		.page = span_of(page, N_OF(page) - !has_folios, 8),
+		.inode = span_of(inode, N_OF(inode), 8),
+	};
+}
+
 bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
 			 const struct vmop_guest_numbers *numbers)
 {
-	const struct vmop_bpf_guest_value value = {.numbers = *numbers};
+	const struct vmop_bpf_guest_value value = {.numbers = *numbers,
+						   .spans = find_spans(numbers)};
 	pthread_mutex_lock(&maps->lock);
 	bool is_new = bpf_map_update_elem(maps->fds.guests, &vmm_pid, &value, BPF_NOEXIST) == 0;
 	maps->n_guests += is_new;
@@ -85,6 +126,7 @@ void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest
 		.n_contexts = sum.n_contexts,
 		.n_exited = sum.n_exited,
 		.n_ring_full = sum.n_ring_full,
+		.n_switching = sum.n_switching,
 		.cost_ns = sum.cost_ns,
 		.virtualisation = maps->virtualisation,
 	};

@@ -37,6 +37,7 @@ struct vmop_guest_maps_facts {
 	uint64_t n_contexts; /* of them written as contexts; the rest stayed perf's own samples */
 	uint64_t n_exited;   /* contexts written for the host's work on a vCPU */
 	uint64_t n_ring_full;
+	uint64_t n_switching;		  /* contexts with VMOP_GUEST_IS_SWITCHING */
 	uint64_t gaps[VMOP_GUEST_N_GAPS]; /* contexts by the reason of the first missing part */
 	uint64_t cost_ns; /* spent in the program on n_samples and n_exited, by its own clock */
 	const char *virtualisation; /* "SVM", "VMX", "PVM", "arm64": static */

@@ -18,11 +18,13 @@ enum {
 	VMCB_NESTED_PAGING = 1 << 0,	  /* the VMCB's CR3 is the guest's own */
 	VMCB_ENCRYPTED = 1 << 1 | 1 << 2, /* SEV, SEV-ES */
 	HANDLING_IRQ = 1,		  /* enum kvm_intr_type */
-	SOFTWARE_CONTEXT = 1,		  /* perf_sw_context */
 };
 
 /* A page table's address with this mask is the kernel's: Linux has the user's copy behind it. */
 #define KERNEL_HALF (~UINT64_C(0x1000))
+
+/* All code runs with the page table of a process. */
+#define KERNEL_HAS_PAGE_TABLE VMOP_GUEST_HAS_PAGE_TABLE
 
 /* The registers of user code in the guest at the kernel's entry: struct pt_regs, by its words. */
 enum { ENTRY_REGS_BYTES = 21 * 8, ENTRY_CS = 17, ENTRY_RIP = 16, ENTRY_RSP = 19 };
@@ -35,16 +37,38 @@ enum { ENTRY_REGS_BYTES = 21 * 8, ENTRY_CS = 17, ENTRY_RIP = 16, ENTRY_RSP = 19 
 static __always_inline bool is_guest_sample(struct bpf_perf_event_data *ctx, uint64_t vcpu)
 {
 	uint8_t handling = 0;
-	int32_t context = SOFTWARE_CONTEXT;
-	uint64_t event = 0, pmu = 0;
 	READ_KERNEL(handling, vcpu + HOST.vcpu_handling_intr);
-	if (handling != HANDLING_IRQ)
-		return handling != 0;
-	/* struct bpf_perf_event_data_kern: registers, data, event. */
-	READ_KERNEL(event, (uint64_t)ctx + 16);
-	READ_KERNEL(pmu, event + HOST.event_pmu);
-	READ_KERNEL(context, pmu + HOST.pmu_task_ctx_nr);
-	return context == SOFTWARE_CONTEXT;
+	return handling == HANDLING_IRQ ? bpf_get_attach_cookie(ctx) & VMOP_BPF_COOKIE_IS_SOFTWARE
+					: handling != 0;
+}
+
+/*
+ * The registers of a vCPU that KVM keeps near each other, in the order of its memory: they are
+ * copied at once. The numbers of HOST are constants to the verifier.
+ */
+enum { N_ARCH_WORDS = 32 };
+
+_Static_assert(N_ARCH_WORDS <= N_SAVED_WORDS, "they have room");
+
+/* Return a register that is among those that were copied, or read it. */
+static __always_inline uint64_t arch_word(const struct guest_work *work, uint64_t vcpu,
+					  uint32_t field)
+{
+	uint32_t at = field - HOST.vcpu_regs;
+	uint64_t word = 0;
+	if (at % 8 == 0 && at < N_ARCH_WORDS * 8)
+		return work->registers[at / 8];
+	READ_KERNEL(word, vcpu + field);
+	return word;
+}
+
+/* Return whether a vCPU's memory and registers are hidden from the host. */
+static __always_inline bool is_vcpu_protected(uint64_t vcpu)
+{
+	uint8_t is_protected = 0;
+	if (HOST.vcpu_is_protected != VMOP_BPF_NO_FIELD)
+		READ_KERNEL(is_protected, vcpu + HOST.vcpu_is_protected);
+	return is_protected;
 }
 
 /* KVM's order of registers: rax rcx rdx rbx rsp rbp rsi rdi r8-r15. */
@@ -52,10 +76,10 @@ static __always_inline int read_general_registers(struct guest_work *work,
 						  struct vmop_guest_context *context, uint64_t vcpu)
 {
 	uint64_t *regs = work->registers;
-	if (bpf_probe_read_kernel(regs, 16 * sizeof(*regs),
-				  (const void *)(vcpu + HOST.vcpu_regs)) ||
-	    READ_KERNEL(context->regs[16], vcpu + HOST.vcpu_rip))
+	if (bpf_probe_read_kernel(regs, N_ARCH_WORDS * sizeof(*regs),
+				  (const void *)(vcpu + HOST.vcpu_regs)))
 		return VMOP_GUEST_GAP_NO_REGISTERS;
+	context->regs[16] = arch_word(work, vcpu, HOST.vcpu_rip);
 	context->regs[0] = regs[0];
 	context->regs[1] = regs[2];
 	context->regs[2] = regs[1];
@@ -96,11 +120,11 @@ static __always_inline int read_svm(struct vmop_guest_context *context, uint64_t
 	return 0;
 }
 
-static __always_inline int read_vmx(struct vmop_guest_context *context, uint64_t vcpu)
+static __always_inline int read_vmx(const struct guest_work *work,
+				    struct vmop_guest_context *context, uint64_t vcpu)
 {
-	uint32_t available = 0;
+	uint32_t available = (uint32_t)arch_word(work, vcpu, HOST.vcpu_regs_avail);
 	uint64_t loaded = 0;
-	READ_KERNEL(available, vcpu + HOST.vcpu_regs_avail);
 	READ_KERNEL(loaded, vcpu + HOST.vmx_loaded_vmcs);
 	if (!(available >> (HOST.avail_rip & 31) & 1)) {
 		context->parts = 0;
@@ -132,21 +156,17 @@ static __always_inline int read_pvm(struct vmop_guest_context *context, uint64_t
 static __always_inline int read_vcpu(struct guest_work *work, struct vmop_guest_context *context,
 				     uint64_t vcpu, uint64_t *ret_per_cpu)
 {
-	uint64_t cr4 = 0, efer = 0;
-	uint8_t is_protected = 0;
 	int gap;
-	if (HOST.vcpu_is_protected != VMOP_BPF_NO_FIELD)
-		READ_KERNEL(is_protected, vcpu + HOST.vcpu_is_protected);
-	if (is_protected)
+	if (work->kept.is_protected)
 		return VMOP_GUEST_GAP_ENCRYPTED;
 	gap = read_general_registers(work, context, vcpu);
 	if (gap)
 		return gap;
-	READ_KERNEL(context->page_table, vcpu + HOST.vcpu_cr3);
+	context->page_table = arch_word(work, vcpu, HOST.vcpu_cr3);
 	if (HOST.virtualisation == VMOP_BPF_SVM)
 		gap = read_svm(context, vcpu, ret_per_cpu);
 	else if (HOST.virtualisation == VMOP_BPF_VMX)
-		gap = read_vmx(context, vcpu);
+		gap = read_vmx(work, context, vcpu);
 	else
 		gap = read_pvm(context, vcpu);
 	if (settings.withholds_registers)
@@ -156,11 +176,24 @@ static __always_inline int read_vcpu(struct guest_work *work, struct vmop_guest_
 				      : 0;
 	if (!(context->parts & VMOP_GUEST_HAS_SP))
 		context->regs[7] = 0;
-	READ_KERNEL(cr4, vcpu + HOST.vcpu_cr4);
-	READ_KERNEL(efer, vcpu + HOST.vcpu_efer);
-	work->n_levels = cr4 & CR4_LA57 ? 5 : 4;
+	work->n_levels = arch_word(work, vcpu, HOST.vcpu_cr4) & CR4_LA57 ? 5 : 4;
 	/* Other tables than those of long mode, or none. */
-	return gap || efer & EFER_LMA ? gap : VMOP_GUEST_GAP_NOT_MAPPED;
+	return gap || arch_word(work, vcpu, HOST.vcpu_efer) & EFER_LMA ? gap
+								       : VMOP_GUEST_GAP_NOT_MAPPED;
+}
+
+/* Set *ret to the address from which the kernel's stack is copied. False: not known. */
+static __always_inline bool find_stack_start(const struct vmop_guest_context *context,
+					     uint64_t *ret)
+{
+	*ret = context->regs[7] & ~UINT64_C(7);
+	return context->parts & VMOP_GUEST_HAS_SP;
+}
+
+/* Return whether an entry is storing its registers right now, at address `at`. */
+static __always_inline bool is_entering(const struct vmop_guest_context *context, uint64_t at)
+{
+	return context->parts & VMOP_GUEST_HAS_SP && context->regs[7] - at <= ENTRY_REGS_BYTES;
 }
 
 /* Fill user_regs from a struct pt_regs at the entry. False: the entry was not from user code. */

@@ -55,19 +55,44 @@ static __always_inline bool is_kvm_of(uint64_t kvm, uint64_t task)
 	return mm && mm == kvm_mm && n_users;
 }
 
+static __always_inline bool is_kept(const struct kept_facts *kept, uint64_t task, uint64_t vcpu,
+				    uint64_t kvm)
+{
+	return kept->task == task && kept->vcpu == vcpu && kept->kvm == kvm;
+}
+
+/* Keep what never changes of a vCPU that is_kvm_of has accepted. */
+static __always_inline void know_vcpu(struct kept_facts *kept, uint64_t task, uint64_t vcpu,
+				      uint64_t kvm)
+{
+	kept->task = task;
+	kept->vcpu = vcpu;
+	kept->kvm = kvm;
+	READ_KERNEL(kept->vcpu_id, vcpu + HOST.vcpu_id);
+	READ_KERNEL(kept->vcpu_idx, vcpu + HOST.vcpu_idx);
+	kept->is_protected = is_vcpu_protected(vcpu);
+}
+
 /*
  * Return the vCPU that the current task runs, or 0. Another user of such notifiers has no struct
  * kvm with this process's memory in it.
  */
 static __always_inline uint64_t find_vcpu(uint64_t *ret_kvm)
 {
-	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0, vcpu;
+	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0;
 	READ_KERNEL(notifier, task + HOST.task_preempt_notifiers);
-	if (!notifier)
+	struct guest_work *work = notifier ? guest_work() : NULL;
+	if (!work)
 		return 0;
-	vcpu = notifier - HOST.vcpu_notifier;
+	uint64_t vcpu = notifier - HOST.vcpu_notifier;
+	struct kept_facts *kept = &work->kept;
 	READ_KERNEL(*ret_kvm, vcpu + HOST.vcpu_kvm);
-	return is_kvm_of(*ret_kvm, task) ? vcpu : 0;
+	if (is_kept(kept, task, vcpu, *ret_kvm))
+		return vcpu;
+	if (!is_kvm_of(*ret_kvm, task))
+		return 0;
+	know_vcpu(kept, task, vcpu, *ret_kvm);
+	return vcpu;
 }
 
 /* Remember the vCPU of the current thread, which the VMM does its own work for later. */
@@ -85,13 +110,18 @@ static __always_inline uint64_t recall_vcpu(uint64_t *ret_kvm)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	const struct vcpu_thread *was = bpf_map_lookup_elem(&vcpu_threads, &tid);
-	uint64_t kvm = 0;
-	if (!was)
+	uint64_t kvm = 0, task = (uint64_t)bpf_get_current_task();
+	struct guest_work *work = was ? guest_work() : NULL;
+	if (!work)
 		return 0;
 	uint64_t vcpu = was->vcpu;
 	*ret_kvm = was->kvm;
 	READ_KERNEL(kvm, vcpu + HOST.vcpu_kvm);
-	return kvm == *ret_kvm && is_kvm_of(kvm, (uint64_t)bpf_get_current_task()) ? vcpu : 0;
+	if (kvm != *ret_kvm || !is_kvm_of(kvm, task))
+		return 0;
+	if (!is_kept(&work->kept, task, vcpu, kvm))
+		know_vcpu(&work->kept, task, vcpu, kvm);
+	return vcpu;
 }
 
 /* Copy the instruction's bytes, as many as its page has, from work->address. */
@@ -124,7 +154,9 @@ static __always_inline void read_code(struct guest_work *work, struct vmop_guest
 	else if (!is_user && work->numbers.kernel_page_table_gpa)
 		work->root = work->numbers.kernel_page_table_gpa;
 	else
-		return note_gap(context, VMOP_GUEST_GAP_NO_REGISTERS);
+		return note_gap(context, work->numbers.generation ? VMOP_GUEST_GAP_NO_REGISTERS
+								  : VMOP_GUEST_GAP_UNKNOWN_KERNEL);
+	work->area = CODE_AREA;
 	int gap = walk_tables(context->regs[PC]);
 	if (!gap)
 		gap = copy_code(work, context);
@@ -135,6 +167,7 @@ static __always_inline void read_code(struct guest_work *work, struct vmop_guest
 static __always_inline void use_kernel_page_table(struct guest_work *work,
 						  const struct vmop_guest_context *context)
 {
+	work->area = TASK_AREA;
 	work->root = work->numbers.kernel_page_table_gpa;
 	if (!work->root)
 		work->root = context->page_table & KERNEL_HALF;
@@ -150,8 +183,8 @@ static __always_inline void read_kernel(struct guest_work *work, struct vmop_gue
 	int gap = find_task(per_cpu);
 	if (!gap) {
 		gap = read_task();
-		if (!(context->parts & VMOP_GUEST_HAS_PAGE_TABLE))
-			find_page_table();
+		if (!gap)
+			note_gap(context, compare_page_table(!(per_cpu >> 63)));
 	}
 	note_gap(context, gap);
 	if (is_user && !(context->parts & VMOP_GUEST_HAS_GPA)) {
@@ -168,6 +201,7 @@ static __always_inline void read_kernel(struct guest_work *work, struct vmop_gue
 	if (!is_user && work->numbers.kernel_window_bytes)
 		copy_kernel_windows(stack);
 	if (work->numbers.user_window_bytes && context->parts & VMOP_GUEST_HAS_PAGE_TABLE) {
+		work->area = CODE_AREA;
 		work->root = context->page_table;
 		copy_user_window();
 	}
@@ -176,35 +210,39 @@ static __always_inline void read_kernel(struct guest_work *work, struct vmop_gue
 /* Count the parts that a sample has to have and has not. */
 static __always_inline void count_gap_parts(struct vmop_guest_context *context)
 {
-	uint32_t expected = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_HAS_GPA |
+	uint32_t expected = VMOP_GUEST_HAS_REGS | KERNEL_HAS_PAGE_TABLE | VMOP_GUEST_HAS_GPA |
 			    VMOP_GUEST_HAS_CODE | VMOP_GUEST_HAS_TASK;
 	if (context->parts & VMOP_GUEST_IS_USER)
-		expected |= VMOP_GUEST_HAS_PAGE;
+		expected |= VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_HAS_PAGE;
 	uint32_t missing = expected & ~context->parts;
+	if (!missing) {
+		context->gap = VMOP_GUEST_GAP_NONE;
+		return;
+	}
 	for (int i = 0; i < 11; i++)
 		context->n_gap_parts += missing >> i & 1;
-	if (!context->n_gap_parts)
-		context->gap = VMOP_GUEST_GAP_NONE;
 }
 
 /* Fill the record's context. False: there is nothing in it. */
 static __always_inline bool fill_context(struct guest_work *work, uint64_t vcpu, uint64_t kvm,
 					 uint32_t pid, const struct vmop_bpf_guest_value *known,
-					 bool is_exited)
+					 bool is_exited, uint64_t now_ns)
 {
 	struct vmop_guest_context *context = context_of(work);
 	uint64_t per_cpu = 0;
 	__builtin_memset(context, 0, sizeof(*context));
-	if (known)
+	if (known) {
 		__builtin_memcpy(&work->numbers, &known->numbers, sizeof(work->numbers));
-	else
+		work->spans = known->spans;
+	} else {
 		__builtin_memset(&work->numbers, 0, sizeof(work->numbers));
-	READ_KERNEL(context->vcpu, vcpu + HOST.vcpu_id);
+	}
+	context->vcpu = work->kept.vcpu_id;
 	context->vmm_pid = pid;
 	context->generation = work->numbers.generation;
 	if (is_exited)
 		context->parts = VMOP_GUEST_IS_EXITED;
-	begin_memory(work, kvm);
+	begin_memory(work, kvm, pid, now_ns);
 	int gap = read_vcpu(work, context, vcpu, &per_cpu);
 	note_gap(context, gap);
 	if (!(context->parts & VMOP_GUEST_HAS_REGS))
@@ -220,8 +258,7 @@ static __always_inline bool fill_context(struct guest_work *work, uint64_t vcpu,
 			note_gap(context, VMOP_GUEST_GAP_UNKNOWN_KERNEL);
 	}
 	count_gap_parts(context);
-	/* What was read while the guest's memory changed its place may be anything. */
-	return gap || are_slots_current(work);
+	return end_memory(work) || gap;
 }
 
 static __always_inline long write_guest(struct bpf_perf_event_data *ctx, struct guest_work *work,
@@ -252,6 +289,7 @@ static __always_inline enum fate count_context(const struct guest_work *work, bo
 	barrier_var(gap); /* the verifier follows one comparison with a constant, no other */
 	counts->n_samples += !is_exited;
 	counts->n_ring_full += status == -ENOSPC;
+	counts->n_switching += (work->record.context.parts & VMOP_GUEST_IS_SWITCHING) != 0;
 	if (!status && is_exited)
 		counts->n_exited++;
 	else if (!status)
@@ -295,7 +333,7 @@ static __always_inline enum fate sample_guest(struct bpf_perf_event_data *ctx)
 	if (!work)
 		return is_exited ? NOT_GUESTS : NOT_REPLACED;
 	long status = -1;
-	if (fill_context(work, vcpu, kvm, pid, known, is_exited))
+	if (fill_context(work, vcpu, kvm, pid, known, is_exited, start_ns))
 		status = write_guest(ctx, work, is_exited ? VMOP_BPF_GUEST_STATE : VMOP_BPF_GUEST);
 	return count_context(work, is_exited, status, start_ns);
 }

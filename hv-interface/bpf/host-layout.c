@@ -7,12 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
-#define IS_X86_64 true
-#else
-#define IS_X86_64 false
-#endif
-
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* The kernel's types; those of modules include the kernel's. NULL: the module is not loaded. */
@@ -36,19 +30,18 @@ struct field {
 	{                                                                                          \
 		offsetof(struct vmop_bpf_host_layout, name), type, path, other_path, false         \
 	}
-#define OPTIONAL(name, type, path)                                                                 \
+#define OPTIONAL(name, type, path, other_path)                                                     \
 	{                                                                                          \
-		offsetof(struct vmop_bpf_host_layout, name), type, path, NULL, true                \
+		offsetof(struct vmop_bpf_host_layout, name), type, path, other_path, true          \
 	}
 
 static const struct field common_fields[] = {
 	FIELD(task_preempt_notifiers, "task_struct", "preempt_notifiers"),
 	FIELD(task_mm, "task_struct", "mm"),
-	FIELD(event_pmu, "perf_event", "pmu"),
-	FIELD(pmu_task_ctx_nr, "pmu", "task_ctx_nr"),
 	FIELD(vcpu_notifier, "kvm_vcpu", "preempt_notifier.link"),
 	FIELD(vcpu_kvm, "kvm_vcpu", "kvm"),
 	FIELD(vcpu_id, "kvm_vcpu", "vcpu_id"),
+	FIELD(vcpu_idx, "kvm_vcpu", "vcpu_idx"),
 	FIELD(kvm_mm, "kvm", "mm"),
 	FIELD(kvm_users_count, "kvm", "users_count"),
 	FIELD(kvm_memslots, "kvm", "memslots"),
@@ -64,13 +57,13 @@ static const struct field common_fields[] = {
 
 static const struct field x86_fields[] = {
 	FIELD(vcpu_regs, "kvm_vcpu", "arch.regs"),
-	OPTIONAL(vcpu_rip, "kvm_vcpu", "arch.rip"),
+	OPTIONAL(vcpu_rip, "kvm_vcpu", "arch.rip", NULL),
 	FIELD(vcpu_regs_avail, "kvm_vcpu", "arch.regs_avail"),
 	FIELD(vcpu_cr3, "kvm_vcpu", "arch.cr3"),
 	FIELD(vcpu_cr4, "kvm_vcpu", "arch.cr4"),
 	FIELD(vcpu_efer, "kvm_vcpu", "arch.efer"),
 	FIELD(vcpu_handling_intr, "kvm_vcpu", "arch.handling_intr_from_guest"),
-	OPTIONAL(vcpu_is_protected, "kvm_vcpu", "arch.guest_state_protected"),
+	OPTIONAL(vcpu_is_protected, "kvm_vcpu", "arch.guest_state_protected", NULL),
 };
 
 static const struct field svm_fields[] = {
@@ -90,6 +83,21 @@ static const struct field vmx_fields[] = {
 };
 
 static const struct field pvm_fields[] = {FIELD(pvm_cpl, "vcpu_pvm", "cpl")};
+
+/* The fields vcpu_sp_el1 and vcpu_tpidr_el1 are the array's here, and then of one register. */
+static const struct field arm64_fields[] = {
+	FIELD(task_flags, "task_struct", "flags"),
+	FIELD(event_attr, "perf_event", "attr"),
+	FIELD(vcpu_cpu, "kvm_vcpu", "cpu"),
+	FIELD(vcpu_mode, "kvm_vcpu", "mode"),
+	FIELD(vcpu_context_regs, "kvm_vcpu", "arch.ctxt.regs"),
+	FIELD(vcpu_hcr, "kvm_vcpu", "arch.hcr_el2"),
+	FIELD(vcpu_mmu, "kvm_vcpu", "arch.hw_mmu"),
+	FIELD(kvm_mmu, "kvm", "arch.mmu"),
+	FIELD(vcpu_sp_el1, "kvm_vcpu", "arch.ctxt.sys_regs"),
+	FIELD(vcpu_tpidr_el1, "kvm_vcpu", "arch.ctxt.sys_regs"),
+	OPTIONAL(kvm_is_protected, "kvm", "arch.pkvm.enabled", "arch.pkvm.is_protected"),
+};
 
 static struct btf *parse(const char *root, const char *name, struct btf *base)
 {
@@ -273,7 +281,61 @@ static struct vmop_error *find_machine(const struct types *types, const char *ro
 	}
 }
 
-static struct vmop_error *find(const struct types *types, const char *root,
+/*
+ * Return whether the host's counters interrupt code that masks interrupts. The kernel does so by
+ * priorities of the interrupt controller, if this parameter is set (drivers/irqchip/irq-gic-v3.c).
+ */
+static bool has_counter_nmis(const char *root)
+{
+	static const char name[] = "irqchip.gicv3_pseudo_nmi=";
+	const size_t len = sizeof(name) - 1;
+	char path[512], *line = NULL;
+	size_t capacity = 0;
+	bool has_it = false;
+	snprintf(path, sizeof(path), "%s/proc/cmdline", root);
+	FILE *file = fopen(path, "re");
+	if (file && getline(&line, &capacity, file) > 0)
+		for (char *word, *rest = line; (word = strsep(&rest, " \n"));)
+			if (strncmp(word, name, len) == 0) /* kstrtobool() */
+				has_it = (word[len] && strchr("1yYtT", word[len])) ||
+					 strcasecmp(word + len, "on") == 0;
+	free(line);
+	if (file)
+		fclose(file);
+	return has_it;
+}
+
+static struct vmop_error *find_arm64(const struct btf *btf, const char *root,
+				     struct vmop_bpf_host_layout *ret)
+{
+	uint32_t sp_el1, tpidr_el1;
+	struct vmop_error *err = find_fields(btf, arm64_fields, N_OF(arm64_fields), ret);
+	if (err)
+		return err;
+	if (!find_enumerator(btf, "SP_EL1", "SP_EL1", &sp_el1) ||
+	    !find_enumerator(btf, "TPIDR_EL1", "TPIDR_EL1", &tpidr_el1))
+		return vmop_error_new(VMOP_ERROR_CANT, "this kernel does not name the registers "
+						       "that KVM saves (enum vcpu_sysreg)");
+	ret->virtualisation = VMOP_BPF_ARM64;
+	ret->vcpu_sp_el1 += sp_el1 * 8;
+	ret->vcpu_tpidr_el1 += tpidr_el1 * 8;
+	ret->counters_are_nmis = has_counter_nmis(root);
+	return NULL;
+}
+
+static struct vmop_error *find_x86(const struct types *types, const char *root,
+				   const struct btf *btf, struct vmop_bpf_host_layout *ret)
+{
+	struct vmop_error *err = find_fields(btf, x86_fields, N_OF(x86_fields), ret);
+	if (!err)
+		err = find_machine(types, root, ret);
+	/* Before Linux 7.1 the instruction pointer follows the 16 general registers. */
+	if (!err && ret->vcpu_rip == VMOP_BPF_NO_FIELD)
+		ret->vcpu_rip = ret->vcpu_regs + 16 * 8;
+	return err;
+}
+
+static struct vmop_error *find(const struct types *types, const char *root, bool is_arm64,
 			       struct vmop_bpf_host_layout *ret)
 {
 	const struct btf *btf = types->kvm ? types->kvm : types->vmlinux;
@@ -284,25 +346,39 @@ static struct vmop_error *find(const struct types *types, const char *root,
 		return vmop_error_new(VMOP_ERROR_CANT, "KVM is not loaded (/sys/kernel/btf/kvm)");
 	struct vmop_error *err = find_fields(btf, common_fields, N_OF(common_fields), ret);
 	if (!err)
-		err = find_fields(btf, x86_fields, N_OF(x86_fields), ret);
-	if (!err)
-		err = find_machine(types, root, ret);
-	/* Before Linux 7.1 the instruction pointer follows the 16 general registers. */
-	if (!err && ret->vcpu_rip == VMOP_BPF_NO_FIELD)
-		ret->vcpu_rip = ret->vcpu_regs + 16 * 8;
+		err = is_arm64 ? find_arm64(btf, root, ret) : find_x86(types, root, btf, ret);
 	return err;
 }
 
-struct vmop_error *vmop_host_layout_find(const char *root, struct vmop_bpf_host_layout *ret)
+struct vmop_error *vmop_host_layout_find_of(const char *root, bool is_arm64,
+					    struct vmop_bpf_host_layout *ret)
 {
+	/* Without a look at the types, which takes some 20 ms. arm64 has KVM built in. */
+	const char *sign = is_arm64 ? "/dev/kvm" : "/sys/module/kvm";
+	char path[512];
 	struct types types;
 	memset(ret, 0, sizeof(*ret));
-	if (!IS_X86_64)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "the program can't read guests on this kind of machine yet");
+	snprintf(path, sizeof(path), "%s%s", root, sign);
+	if (access(path, F_OK) < 0)
+		return vmop_error_new(VMOP_ERROR_CANT, "KVM is not loaded (%s)", sign);
 	types_init(&types, root);
-	struct vmop_error *err = find(&types, root, ret);
+	struct vmop_error *err = find(&types, root, is_arm64, ret);
 	types_deinit(&types);
+	return err;
+}
+
+struct vmop_error *vmop_host_layout_find(struct vmop_bpf_host_layout *ret)
+{
+#if defined(__aarch64__)
+	struct vmop_error *err = vmop_host_layout_find_of("", true, ret);
+#elif defined(__x86_64__)
+	struct vmop_error *err = vmop_host_layout_find_of("", false, ret);
+#else
+	struct vmop_error *err = vmop_error_new(
+		VMOP_ERROR_CANT, "the program can't read guests on this kind of machine");
+#endif
+	for (long bytes = sysconf(_SC_PAGESIZE); bytes > 1; bytes /= 2)
+		ret->page_shift++;
 	return err;
 }
 

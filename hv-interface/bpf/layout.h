@@ -102,11 +102,13 @@ enum vmop_bpf_outcome {
 
 /*
  * The cookie of an event to which the program is attached: the event's index in the plan, the most
- * frames to find.
+ * frames to find, and a flag.
  */
 #define VMOP_BPF_COOKIE_EVENT_MASK UINT64_C(0xffff)
 #define VMOP_BPF_COOKIE_FRAMES_SHIFT 16
 #define VMOP_BPF_COOKIE_FRAMES_MASK UINT64_C(0x7f)
+/* The kernel's software counts the event: its samples come in interrupts, but not in NMIs. */
+#define VMOP_BPF_COOKIE_IS_SOFTWARE (UINT64_C(1) << 32)
 
 /* The content of a record. */
 enum vmop_bpf_kind {
@@ -153,14 +155,29 @@ _Static_assert(offsetof(struct vmop_bpf_guest, context) == 20, "aligned with the
 
 #define VMOP_BPF_MAX_VCPUS 8192 /* threads whose last vCPU is remembered */
 
+/*
+ * A piece of a struct that has all the members that are read; first is a multiple of 4. bytes is 0
+ * if they are too far apart, or not known.
+ */
+struct vmop_bpf_span {
+	uint32_t first, bytes;
+};
+
+struct vmop_bpf_spans {
+	struct vmop_bpf_span task, page, inode;
+};
+
+#define VMOP_BPF_SPAN_MAX 1024 /* bytes */
+
 /* The value of a guest in the map of guests, whose key is the VMM's pid. */
 struct vmop_bpf_guest_value {
 	struct vmop_guest_numbers numbers;
+	struct vmop_bpf_spans spans; /* of the guest's structs, by the numbers */
 };
 
 /* The counters of a CPU: struct vmop_guest_maps_facts explains them. */
 struct vmop_bpf_guest_counts {
-	uint64_t n_samples, n_contexts, n_exited, n_ring_full;
+	uint64_t n_samples, n_contexts, n_exited, n_ring_full, n_switching;
 	uint64_t gaps[VMOP_GUEST_N_GAPS];
 	uint64_t cost_ns;
 };
@@ -182,10 +199,17 @@ enum vmop_bpf_virtualisation {
  */
 struct vmop_bpf_host_layout {
 	uint32_t virtualisation; /* enum vmop_bpf_virtualisation */
-	/* struct task_struct, perf_event, pmu */
-	uint32_t task_preempt_notifiers, task_mm, event_pmu, pmu_task_ctx_nr;
+	uint32_t page_shift;	 /* of the host's pages, in which KVM counts */
+	/* struct task_struct */
+	uint32_t task_preempt_notifiers, task_mm;
 	/* struct kvm_vcpu, its preempt_notifier.link */
-	uint32_t vcpu_notifier, vcpu_kvm, vcpu_id;
+	uint32_t vcpu_notifier, vcpu_kvm, vcpu_id, vcpu_idx;
+	/* arm64: task_struct.flags, perf_event.attr, kvm_vcpu and kvm_vcpu.arch, kvm.arch */
+	uint32_t task_flags, event_attr;
+	uint32_t vcpu_cpu, vcpu_mode, vcpu_context_regs, vcpu_hcr, vcpu_mmu;
+	uint32_t kvm_mmu, kvm_is_protected;
+	uint32_t vcpu_sp_el1, vcpu_tpidr_el1; /* of its sys_regs */
+	uint32_t counters_are_nmis;	      /* bool: a counter interrupts masked code, too */
 	/* kvm_vcpu.arch on x86 */
 	uint32_t vcpu_regs, vcpu_rip, vcpu_regs_avail, vcpu_cr3, vcpu_cr4, vcpu_efer;
 	uint32_t vcpu_handling_intr, vcpu_is_protected;

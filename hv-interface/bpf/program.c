@@ -272,7 +272,7 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
 	if (request->wants_guests)
 		request->no_guests = check_kernel();
 	if (request->wants_guests && !request->no_guests)
-		request->no_guests = vmop_host_layout_find("", &settings.host);
+		request->no_guests = vmop_host_layout_find(&settings.host);
 	settings.withholds_registers = request->withholds_registers;
 	settings.unwinds_host = request->wants_unwinding && !request->no_unwinding;
 	settings.reads_guests = request->wants_guests && !request->no_guests;
@@ -318,11 +318,13 @@ void vmop_bpf_program_destroy(struct vmop_bpf_program *program)
 }
 
 int vmop_bpf_program_attach(const struct vmop_bpf_program *program, int event_fd, uint16_t event,
-			    uint32_t max_frames)
+			    uint32_t max_frames, bool is_software)
 {
+	uint64_t frames = max_frames & VMOP_BPF_COOKIE_FRAMES_MASK;
+	uint64_t flags = is_software ? VMOP_BPF_COOKIE_IS_SOFTWARE : 0;
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
-		    .perf_event.bpf_cookie = event | (max_frames & VMOP_BPF_COOKIE_FRAMES_MASK)
-							     << VMOP_BPF_COOKIE_FRAMES_SHIFT);
+		    .perf_event.bpf_cookie =
+			    event | frames << VMOP_BPF_COOKIE_FRAMES_SHIFT | flags);
 	int fd = bpf_link_create(program->program_fd, event_fd, BPF_PERF_EVENT, &opts);
 	return fd < 0 ? -1 : fd;
 }

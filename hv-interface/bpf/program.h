@@ -58,11 +58,12 @@ void vmop_bpf_program_destroy(struct vmop_bpf_program *program);
 /*
  * Attach the program to an event, which is number event of the source's. With max_frames of 1 or
  * more its samples of the host have stacks, of which at most that many user frames are found; with
- * 0 only the guests' samples are read, and perf's own samples of the host stay. Return a descriptor
- * that keeps it attached, or -1 with errno. EEXIST: the event has another program.
+ * 0 only the guests' samples are read, and perf's own samples of the host stay. is_software: the
+ * kernel's software counts the event (PERF_TYPE_SOFTWARE), not a counter of the processor. Return a
+ * descriptor that keeps it attached, or -1 with errno. EEXIST: the event has another program.
  */
 int vmop_bpf_program_attach(const struct vmop_bpf_program *program, int event_fd, uint16_t event,
-			    uint32_t max_frames);
+			    uint32_t max_frames, bool is_software);
 
 /*
  * Set the BPF output event (PERF_COUNT_SW_BPF_OUTPUT) of a CPU, whose ring takes the records; -1:

@@ -24,12 +24,13 @@ void vmop_bpf_program_destroy(struct vmop_bpf_program *program)
 }
 
 int vmop_bpf_program_attach(const struct vmop_bpf_program *program, int event_fd, uint16_t event,
-			    uint32_t max_frames)
+			    uint32_t max_frames, bool is_software)
 {
 	(void)program;
 	(void)event_fd;
 	(void)event;
 	(void)max_frames;
+	(void)is_software;
 	errno = ENOSYS;
 	return -1;
 }

@@ -212,7 +212,8 @@ static struct vmop_error *attach(struct vmop_perf_cpu *cpu, const struct vmop_pe
 		return NULL;
 	size_t slot = is_guests ? plan->n_events + i : i;
 	if (vmop_perf_attachment_attach(&cpu->attachment, cpu->fds[slot], i,
-					unwinds ? plan->stacks.is.max_frames : 0) < 0)
+					unwinds ? plan->stacks.is.max_frames : 0,
+					plan->events[i].attr.type == PERF_TYPE_SOFTWARE) < 0)
 		return refuse_bpf(cpu, plan, refusal);
 	return NULL;
 }

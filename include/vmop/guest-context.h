@@ -35,7 +35,12 @@ enum vmop_guest_part {
 	VMOP_GUEST_IS_USER = 1 << 9, /* the vCPU was in user mode (CPL 3, EL0) */
 	VMOP_GUEST_IS_EXITED =
 		1 << 10, /* the host was at work for the vCPU: VMOP_RECORD_GUEST_STATE */
-	VMOP_GUEST_ALL_PARTS = (1 << 11) - 1,
+	/*
+	 * The kernel's code ran between its change of the page table and that of the current task.
+	 * Only where the task's page table is known: page_table is the task's then.
+	 */
+	VMOP_GUEST_IS_SWITCHING = 1 << 11,
+	VMOP_GUEST_ALL_PARTS = (1 << 12) - 1,
 };
 
 /* The reason why the first missing part is missing; counted by the program. */
@@ -49,6 +54,8 @@ enum vmop_guest_gap {
 	VMOP_GUEST_GAP_NO_SLOT,	     /* a guest-physical address that is not RAM */
 	VMOP_GUEST_GAP_ABSENT,	     /* the VMM's page is not in memory */
 	VMOP_GUEST_GAP_NO_TASK,	     /* the current task's address is not one of the kernel's */
+	/* User code ran with another page table than that of the task: it is another CPU's task. */
+	VMOP_GUEST_GAP_OTHER_TASK,
 	VMOP_GUEST_N_GAPS,
 };
 

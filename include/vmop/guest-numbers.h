@@ -40,17 +40,22 @@ struct vmop_guest_numbers {
 	uint32_t task_stack;
 	uint32_t task_mm, mm_pgd; /* where the host can't read the page table's address (VMX) */
 	uint32_t stack_bytes;	  /* of a kernel stack: THREAD_SIZE */
-	uint32_t entry_regs_end;  /* from the end of struct pt_regs to the end of the stack */
+	/*
+	 * From the end of the registers of user code in struct pt_regs to the end of the stack: the
+	 * whole struct on x86-64, struct user_pt_regs on arm64.
+	 */
+	uint32_t entry_regs_end;
 	/* Wanted windows; 0: no stacks. At most the limits in vmop/guest-context.h. */
 	uint32_t kernel_window_bytes, user_window_bytes;
 	uint8_t page_shift; /* of the guest's pages: 12, 14, 16 */
+	/* arm64: bits of address in each half, 36 to 52 */
+	uint8_t kernel_va_bits, user_va_bits;
 	/*
 	 * A word with bit 0 at page_compound_head is that of a folio's tail page. It is the
 	 * address of the head + 1 or, where this is not 0, a mask (compound_info, Linux 7): the
 	 * head is at the tail's address & the word.
 	 */
 	uint8_t page_compound_is_mask;
-	uint8_t reserved[2];
 };
 
 #endif

@@ -337,6 +337,23 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *m
 					  NULL, search_method);
 }
 
+bool vmop_guest_kernel_reload_symbols(struct vmop_guest_kernel *kernel)
+{
+	const struct vmop_guest_kernel_info *info = &kernel->info;
+	if (kernel->kallsyms)
+		return true;
+	_cleanup_free_ struct vmop_guest_image_map *map = malloc(sizeof(*map));
+	vmop_guest_space_forget(&kernel->space);
+	if (!map || !vmop_guest_image_map(&kernel->space, info->text_start, info->image_end, map))
+		return false;
+	struct vmop_guest_kallsyms *kallsyms = vmop_guest_image_symbols(&kernel->space, map);
+	vmop_guest_space_take_fault(&kernel->space);
+	if (kallsyms && vmop_guest_kallsyms_count(kallsyms) == info->symbols)
+		kernel->kallsyms = vmop_steal(&kallsyms);
+	vmop_guest_kallsyms_free(kallsyms);
+	return kernel->kallsyms;
+}
+
 /* --- later checks -------------------------------------------------------------- */
 
 enum vmop_guest_kernel_state vmop_guest_kernel_check(struct vmop_guest_kernel *kernel)

@@ -128,6 +128,8 @@ bool vmop_guest_kernel_direct_map(struct vmop_guest_kernel *kernel, uint64_t *re
 
 /* As vmop_guest_drop_symbols() in guest.h. */
 void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);
+/* As vmop_guest_reload_symbols() in guest.h. */
+bool vmop_guest_kernel_reload_symbols(struct vmop_guest_kernel *kernel);
 
 /*
  * Return the address of a symbol, or 0 when it is unknown. After the symbols are dropped, only

@@ -120,6 +120,7 @@ struct vmop_error;
 	X(INODE_MAPPING, "inode", "i_mapping")                                                     \
 	X(INODE_LINKS, "inode", "i_nlink")                                                         \
 	X(INODE_MODE, "inode", "i_mode")                                                           \
+	X(INODE_BYTES, "inode", "")                                                                \
 	X(SUPER_TYPE, "super_block", "s_type")                                                     \
 	X(SUPER_ROOT, "super_block", "s_root")                                                     \
 	X(SUPER_MOUNTS, "super_block", "s_mounts")                                                 \

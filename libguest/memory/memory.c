@@ -29,7 +29,12 @@ struct vmop_guest_memory {
 	uint64_t linear_bytes, read_bytes;
 	struct vmop_guest_budget *budget;
 	uint8_t *cache;
+	/*
+	 * The gpa of each page, with the age of the cache in the low bits: a page of another age
+	 * counts as empty. So all pages are forgotten at no cost, as often as threads are read.
+	 */
 	uint64_t cache_gpa[CACHE_PAGES]; /* NO_ADDRESS: empty */
+	uint64_t cache_age;		 /* below PAGE - 1 */
 	uint64_t host_page_bytes; /* unit of pagemap; the guest's pages may be smaller or larger */
 	uint64_t *pagemap;
 	uint64_t pagemap_first, pagemap_count; /* host page numbers of the entries in pagemap */
@@ -41,6 +46,7 @@ static struct vmop_error *memory_new(struct vmop_guest_memory **ret)
 	if (!memory)
 		return &vmop_error_no_memory;
 	memory->mem_fd = memory->pagemap_fd = -1;
+	memset(memory->cache_gpa, UINT8_MAX, sizeof(memory->cache_gpa));
 	memory->host_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory->cache = malloc(CACHE_PAGES * PAGE);
 	memory->pagemap = malloc(PAGEMAP_ENTRIES * sizeof(*memory->pagemap));
@@ -266,8 +272,9 @@ bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, 
 
 void vmop_guest_memory_forget(struct vmop_guest_memory *memory)
 {
-	for (unsigned int i = 0; i < CACHE_PAGES; i++)
-		memory->cache_gpa[i] = VMOP_GUEST_NO_ADDRESS;
+	memory->cache_age = (memory->cache_age + 1) % (PAGE - 1);
+	if (!memory->cache_age)
+		memset(memory->cache_gpa, UINT8_MAX, sizeof(memory->cache_gpa));
 	memory->pagemap_count = 0;
 	if (memory->xen)
 		vmop_guest_xen_age(memory->xen);
@@ -387,7 +394,7 @@ const uint8_t *vmop_guest_memory_page(struct vmop_guest_memory *memory, uint64_t
 	gpa &= ~(PAGE - 1);
 	unsigned int slot = (gpa / PAGE) % CACHE_PAGES;
 	uint8_t *page = memory->cache + slot * PAGE;
-	if (memory->cache_gpa[slot] == gpa)
+	if (memory->cache_gpa[slot] == (gpa | memory->cache_age))
 		return page;
 	uint64_t left;
 	uint64_t linear = to_linear(memory, gpa, &left);
@@ -401,7 +408,7 @@ const uint8_t *vmop_guest_memory_page(struct vmop_guest_memory *memory, uint64_t
 	memory->cache_gpa[slot] = VMOP_GUEST_NO_ADDRESS;
 	if (!vmop_guest_memory_read_linear(memory, linear, page, PAGE))
 		return NULL;
-	memory->cache_gpa[slot] = gpa;
+	memory->cache_gpa[slot] = gpa | memory->cache_age;
 	return page;
 }
 

@@ -415,14 +415,15 @@ struct vmop_error *vmop_guest_inodes_find(struct vmop_guest_inodes *inodes,
 struct vmop_error *vmop_guest_inodes_find_path(struct vmop_guest_inodes *inodes,
 					       struct vmop_guest_kernel *kernel,
 					       const struct vmop_layout *layout,
-					       struct vmop_guest_files *files, const char *path,
-					       uint64_t *retries, struct vmop_guest_inode_file *ret)
+					       struct vmop_guest_files *files, uint64_t task,
+					       const char *path, uint64_t *retries,
+					       struct vmop_guest_inode_file *ret)
 {
 	const struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
 	struct vmop_guest_inode identity;
 	if (!vmop_layout_has_directories(layout))
 		return unknown_layout(kernel);
-	uint64_t inode = vmop_guest_lookup(kernel, layout, path);
+	uint64_t inode = vmop_guest_lookup(kernel, layout, task, path);
 	bool is_known = inode && identify(&reader, inode, &identity);
 	vmop_guest_space_take_fault(reader.space);
 	if (!is_known)

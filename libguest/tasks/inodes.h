@@ -39,11 +39,13 @@ struct vmop_error *vmop_guest_inodes_find(struct vmop_guest_inodes *inodes,
 					  const struct vmop_guest_inode *wanted, uint64_t *retries,
 					  struct vmop_guest_inode_file *ret);
 
-/* As vmop_guest_find_path() in guest.h. */
-struct vmop_error *
-vmop_guest_inodes_find_path(struct vmop_guest_inodes *inodes, struct vmop_guest_kernel *kernel,
-			    const struct vmop_layout *layout, struct vmop_guest_files *files,
-			    const char *path, uint64_t *retries, struct vmop_guest_inode_file *ret);
+/* As vmop_guest_find_path() in guest.h. task: in whose root; 0: of the first process. */
+struct vmop_error *vmop_guest_inodes_find_path(struct vmop_guest_inodes *inodes,
+					       struct vmop_guest_kernel *kernel,
+					       const struct vmop_layout *layout,
+					       struct vmop_guest_files *files, uint64_t task,
+					       const char *path, uint64_t *retries,
+					       struct vmop_guest_inode_file *ret);
 
 /*
  * Return whether mapping still has the pages of the inode that was found for it; without one,

@@ -98,10 +98,11 @@ static void cross_mounts(const struct reader *reader, struct place *place)
 	}
 }
 
-static bool find_root(struct vmop_guest_kernel *kernel, const struct reader *reader,
+static bool find_root(struct vmop_guest_kernel *kernel, const struct reader *reader, uint64_t task,
 		      struct place *ret)
 {
-	uint64_t task = vmop_guest_processes_first(kernel, reader->layout);
+	if (!task)
+		task = vmop_guest_processes_first(kernel, reader->layout);
 	uint64_t fs = task ? load(reader, task, VMOP_LAYOUT_TASK_FS) : 0;
 	if (!fs)
 		return false;
@@ -112,12 +113,56 @@ static bool find_root(struct vmop_guest_kernel *kernel, const struct reader *rea
 	return !reader->space->fault;
 }
 
+static bool is_regular(const struct reader *reader, uint64_t inode)
+{
+	uint32_t mode =
+		vmop_guest_space_u32(reader->space, at(reader, inode, VMOP_LAYOUT_INODE_MODE)) &
+		UINT16_MAX;
+	return S_ISREG(mode) && !reader->space->fault;
+}
+
+static bool is_overlay(const struct reader *reader, uint64_t inode)
+{
+	char name[8];
+	uint64_t super = load(reader, inode, VMOP_LAYOUT_INODE_SUPER);
+	uint64_t type = load(reader, super, VMOP_LAYOUT_SUPER_TYPE);
+	if (!vmop_guest_space_is_kernel(reader->space, type))
+		return false;
+	vmop_guest_space_string(reader->space, load(reader, type, VMOP_LAYOUT_FS_TYPE_NAME), name,
+				sizeof(name));
+	return strcmp(name, "overlay") == 0;
+}
+
+/*
+ * Return the inode with the pages of a file: another one in an overlay. There, the dentry in the
+ * upper file system follows struct inode (kernel: fs/overlayfs/ovl_entry.h, struct ovl_inode, from
+ * 4.13 on); it has the same name. 0: the file was not written to.
+ */
+static uint64_t find_pages(const struct reader *reader, uint64_t dentry, uint64_t inode)
+{
+	char name[NAME_MAX_BYTES + 1];
+	if (!vmop_layout_has(reader->layout, VMOP_LAYOUT_INODE_BYTES) ||
+	    !vmop_layout_has(reader->layout, VMOP_LAYOUT_SUPER_TYPE) ||
+	    !vmop_layout_has(reader->layout, VMOP_LAYOUT_FS_TYPE_NAME) ||
+	    !is_overlay(reader, inode))
+		return inode;
+	uint64_t upper = load(reader, inode, VMOP_LAYOUT_INODE_BYTES);
+	if (!vmop_guest_space_is_kernel(reader->space, upper))
+		return 0;
+	vmop_guest_space_string(reader->space, load(reader, dentry, VMOP_LAYOUT_DENTRY_NAME), name,
+				sizeof(name));
+	uint64_t parent = load(reader, upper, VMOP_LAYOUT_DENTRY_PARENT);
+	if (!has_name(reader, upper, parent, name, strlen(name)))
+		return 0;
+	return load(reader, upper, VMOP_LAYOUT_DENTRY_INODE);
+}
+
 uint64_t vmop_guest_lookup(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
-			   const char *path)
+			   uint64_t task, const char *path)
 {
 	const struct reader reader = {.space = &kernel->space, .layout = layout};
 	struct place place;
-	if (*path != '/' || !find_root(kernel, &reader, &place))
+	if (*path != '/' || !find_root(kernel, &reader, task, &place))
 		return 0;
 	for (int i = 0; i < MAX_COMPONENTS && *path; i++) {
 		path += strspn(path, "/");
@@ -135,8 +180,8 @@ uint64_t vmop_guest_lookup(struct vmop_guest_kernel *kernel, const struct vmop_l
 		path += len;
 	}
 	uint64_t inode = load(&reader, place.dentry, VMOP_LAYOUT_DENTRY_INODE);
-	uint32_t mode =
-		vmop_guest_space_u32(reader.space, at(&reader, inode, VMOP_LAYOUT_INODE_MODE)) &
-		UINT16_MAX;
-	return !*path && S_ISREG(mode) && !reader.space->fault ? inode : 0;
+	if (*path || !is_regular(&reader, inode))
+		return 0;
+	inode = find_pages(&reader, place.dentry, inode);
+	return inode && is_regular(&reader, inode) ? inode : 0;
 }

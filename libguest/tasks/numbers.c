@@ -12,6 +12,9 @@
 /* arch/x86/include/asm/thread_info.h: TOP_OF_KERNEL_STACK_PADDING with CONFIG_X86_FRED */
 #define FRED_PADDING_BYTES 16u
 
+/* arch/arm64/include/uapi/asm/ptrace.h: struct user_pt_regs */
+#define ARM64_USER_REGS_BYTES (34u * 8)
+
 static uint32_t offset(const struct vmop_layout *layout, enum vmop_layout_field field)
 {
 	return vmop_layout_has(layout, field) ? (uint32_t)layout->value[field]
@@ -91,6 +94,32 @@ static uint64_t irq_stack_address(const struct vmop_guest_kernel *kernel,
 	return vmop_guest_kernel_symbol(kernel, "hardirq_stack_ptr");
 }
 
+static void find_paging(const struct vmop_paging *kernel, struct vmop_guest_numbers *ret)
+{
+	for (uint64_t bytes = vmop_paging_page_bytes(kernel); bytes > 1; bytes /= 2)
+		ret->page_shift++;
+	ret->kernel_va_bits = (uint8_t)kernel->va_bits;
+	ret->user_va_bits = (uint8_t)vmop_paging_of_user(kernel, 0).va_bits;
+}
+
+/*
+ * Return the bytes from the registers of user code to the end of the stack, or
+ * VMOP_GUEST_NO_OFFSET. arm64's struct pt_regs goes on after them
+ * (arch/arm64/include/asm/ptrace.h).
+ */
+static uint32_t entry_regs_end(const struct vmop_guest_kernel *kernel,
+			       const struct vmop_layout *layout)
+{
+	if (kernel->space.paging.arch == VMOP_PAGING_ARM64) {
+		uint32_t bytes = offset(layout, VMOP_LAYOUT_PT_REGS_BYTES);
+		return bytes < ARM64_USER_REGS_BYTES || bytes == VMOP_GUEST_NO_OFFSET
+			       ? VMOP_GUEST_NO_OFFSET
+			       : bytes - ARM64_USER_REGS_BYTES;
+	}
+	return vmop_guest_kernel_symbol(kernel, "asm_fred_entrypoint_user") ? FRED_PADDING_BYTES
+									    : 0;
+}
+
 struct vmop_error *vmop_guest_numbers_find(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
 					   struct vmop_guest_numbers *ret)
@@ -101,8 +130,7 @@ struct vmop_error *vmop_guest_numbers_find(struct vmop_guest_kernel *kernel,
 				      "kernel %s has no BTF, and no profile was given for it",
 				      kernel->info.release);
 	find_offsets(layout, ret);
-	for (uint64_t bytes = vmop_paging_page_bytes(&kernel->space.paging); bytes > 1; bytes /= 2)
-		ret->page_shift++;
+	find_paging(&kernel->space.paging, ret);
 	/* A part whose numbers cannot be read stays 0. */
 	find_direct_map(kernel, ret);
 	vmop_guest_space_take_fault(&kernel->space);
@@ -114,8 +142,6 @@ struct vmop_error *vmop_guest_numbers_find(struct vmop_guest_kernel *kernel,
 	ret->irq_stack_in_per_cpu = irq_stack_address(kernel, layout);
 	ret->n_cpus = kernel->info.cpus;
 	ret->stack_bytes = vmop_guest_stack_bytes(kernel);
-	ret->entry_regs_end = vmop_guest_kernel_symbol(kernel, "asm_fred_entrypoint_user")
-				      ? FRED_PADDING_BYTES
-				      : 0;
+	ret->entry_regs_end = entry_regs_end(kernel, layout);
 	return NULL;
 }

@@ -472,6 +472,15 @@ static uint64_t leader_of(struct reader *reader, uint64_t task, uint32_t pid,
 	return !vmop_guest_space_take_fault(reader->space) && is_same ? leader : 0;
 }
 
+uint64_t vmop_guest_processes_leader(struct vmop_guest_kernel *kernel,
+				     const struct vmop_layout *layout, uint64_t task, uint32_t pid,
+				     uint64_t start_time_ns)
+{
+	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
+	drop_caches(&reader);
+	return leader_of(&reader, task, pid, start_time_ns);
+}
+
 struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kernel,
 						 const struct vmop_layout *layout,
 						 struct vmop_guest_files *files, uint64_t task,

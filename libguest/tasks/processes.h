@@ -48,6 +48,14 @@ struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kerne
 						 struct vmop_guest_snapshot **ret);
 
 /*
+ * Return the leader of the process of a task, or 0: the task is no longer one of this process. pid
+ * and start_time_ns are the leader's.
+ */
+uint64_t vmop_guest_processes_leader(struct vmop_guest_kernel *kernel,
+				     const struct vmop_layout *layout, uint64_t task, uint32_t pid,
+				     uint64_t start_time_ns);
+
+/*
  * Return the task_struct of the guest's first process (pid 1), or 0 before it was started or when
  * it cannot be read.
  */

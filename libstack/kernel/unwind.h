@@ -12,6 +12,8 @@
 
 #include "libstack/unwind.h"
 
+struct vmop_kernel_text;
+
 /* The kernel's memory, of which unwinding reads only stacks. */
 struct vmop_kernel_memory {
 	/* Read len_bytes at an address of the kernel. Return false if they are not there. */
@@ -30,6 +32,7 @@ struct vmop_kernel_regs {
 	/* x86-64, for code that keeps its stack in another register: in interrupted code only. */
 	bool has_others;
 	uint64_t r10, r13, di, dx;
+	uint64_t link; /* x30: in interrupted arm64 code only */
 };
 
 /* The registers with which user code entered the kernel, as far as unwinding needs them. */
@@ -60,6 +63,22 @@ void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs, unsigned va_
 			       const struct vmop_kernel_memory *memory,
 			       struct vmop_stack_frame *frames, size_t max_frames,
 			       struct vmop_kernel_unwound *ret);
+
+/*
+ * Add the caller that only the link register has, as that of a leaf function without a frame, and
+ * of any function before it stores its own: an address in another function, which is not the first
+ * record's. `frames` and `ret` are a result of vmop_frame_records_unwind for the same regs, whose
+ * pc was interrupted. A function that calls itself is taken to have its frame.
+ */
+enum vmop_kernel_link {
+	VMOP_KERNEL_LINK_NONE,	  /* no frame was added */
+	VMOP_KERNEL_LINK_LIKELY,  /* the register may have any value */
+	VMOP_KERNEL_LINK_CERTAIN, /* the frame's code calls this function */
+};
+enum vmop_kernel_link
+vmop_frame_records_add_link(const struct vmop_kernel_regs *regs, unsigned va_bits,
+			    const struct vmop_kernel_text *text, struct vmop_stack_frame *frames,
+			    size_t max_frames, struct vmop_kernel_unwound *ret);
 
 /*
  * Unwind the stack of an x86-64 kernel that was built with frame pointers

@@ -13,8 +13,17 @@
 /* The names' section has the index 1, and the sections follow in this order. */
 static const char names[] = "\0.shstrtab\0.debug_info\0.debug_abbrev\0.debug_str\0"
 			    ".debug_line_str\0.debug_ranges\0.debug_rnglists\0.debug_addr\0"
-			    ".debug_str_offsets";
-enum { INFO, ABBREV, N_SECTIONS = 8, FIRST = 2, N_HEADERS = FIRST + N_SECTIONS };
+			    ".debug_str_offsets\0.debug_line";
+enum {
+	INFO,
+	ABBREV,
+	STR,
+	LINE_STR,
+	LINE = 8,
+	N_SECTIONS,
+	FIRST = 2,
+	N_HEADERS = FIRST + N_SECTIONS
+};
 
 /*
  * libdw takes some ten times the bytes of the abbreviations that it reads. The largest programs
@@ -143,6 +152,17 @@ static bool plan(const struct part *parts, Elf64_Shdr *headers, uint64_t *ret_en
 	return end < SIZE_MAX;
 }
 
+/* End strings that are too long for the name of a file or folder. */
+static void cut_strings(char *bytes, uint64_t len_bytes)
+{
+	for (uint64_t at = 0, start = 0; at < len_bytes; at++) {
+		if (at - start == VMOP_DEBUG_PATH_MAX_BYTES)
+			bytes[at] = '\0';
+		if (!bytes[at])
+			start = at + 1;
+	}
+}
+
 static struct vmop_error *read_parts(const struct vmop_elf_file *elf, const struct part *parts,
 				     const Elf64_Shdr *headers, char *bytes)
 {
@@ -157,6 +177,8 @@ static struct vmop_error *read_parts(const struct vmop_elf_file *elf, const stru
 					   : read_bytes(elf, parts[i].section, to)))
 			return elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path)
 						  : damaged(elf, name_at(i + 1));
+		if (parts[LINE].section && (i == STR || i == LINE_STR))
+			cut_strings(to, parts[i].plain_bytes);
 	}
 	return NULL;
 }
@@ -169,16 +191,19 @@ static bool is_readable(const struct vmop_elf_file *elf)
 }
 
 struct vmop_error *vmop_debug_sections_read(const struct vmop_elf_file *elf,
+					    enum vmop_debug_subject subject,
 					    struct vmop_debug_sections *ret)
 {
-	struct part parts[N_SECTIONS];
+	struct part parts[N_SECTIONS] = {0};
 	Elf64_Shdr headers[N_HEADERS];
 	uint64_t end;
 	struct vmop_error *err = NULL;
 	*ret = (struct vmop_debug_sections){0};
-	for (size_t i = 0; i < N_SECTIONS && is_readable(elf) && !err; i++)
+	size_t n = subject == VMOP_DEBUG_LINES ? N_SECTIONS : LINE;
+	for (size_t i = 0; i < n && is_readable(elf) && !err; i++)
 		err = find_part(elf, name_at(i + 1), &parts[i]);
-	if (err || !is_readable(elf) || !parts[INFO].section || !parts[ABBREV].section)
+	if (err || !is_readable(elf) || !parts[INFO].section || !parts[ABBREV].section ||
+	    (subject == VMOP_DEBUG_LINES && !parts[LINE].section))
 		return err;
 	if (parts[ABBREV].plain_bytes > ABBREV_MAX_BYTES || !plan(parts, headers, &end) ||
 	    !vmop_sym_budget_take_memory(elf->budget, end)) {
@@ -190,6 +215,8 @@ struct vmop_error *vmop_debug_sections_read(const struct vmop_elf_file *elf,
 	err = ret->bytes ? read_parts(elf, parts, headers, ret->bytes) : &vmop_error_no_memory;
 	if (err)
 		vmop_debug_sections_deinit(ret, elf->budget);
+	ret->lines = ret->bytes ? ret->bytes + headers[FIRST + LINE].sh_offset : NULL;
+	ret->lines_len_bytes = parts[LINE].plain_bytes;
 	return err;
 }
 

@@ -14,7 +14,7 @@
 #ifndef VMOP_LIBSYM_DWARF_INLINE_INDEX_H
 #define VMOP_LIBSYM_DWARF_INLINE_INDEX_H
 
-#include "libsym/elf-file.h"
+#include "libsym/elf/elf-file.h"
 
 /* The bound of functions inlined at one address; the outermost ones beyond it are left out. */
 #define VMOP_INLINE_INDEX_MAX 32

@@ -305,8 +305,10 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 			return err;
 	}
 	filter_rows(result, arrangement, ret_hidden);
-	name_rows_to_sort(result, arrangement);
-	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
+	if (!arrangement->unsorted)
+		name_rows_to_sort(result, arrangement);
+	if (!arrangement->unsorted)
+		qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
 	if (arrangement->top)
 		hide_beyond(result, arrangement->top, ret_hidden);
 	if (arrangement->max_lines)

@@ -36,6 +36,7 @@ struct vmop_arrangement {
 	const char *names[VMOP_MAX_SORT_KEYS];	 /* of keys that are NAMED */
 	size_t n_sort;
 	bool reverse;
+	bool unsorted;		  /* leave the rows in any order, and show all that match */
 	double threshold_percent; /* hides rows with less of every event */
 	uint64_t top;		  /* shows at most so many rows; 0: all */
 	uint64_t max_lines;	  /* bound of rows and details together; 0: none */

@@ -6,8 +6,10 @@
  * of this folder in this order:
  *   sheet        the columns, rows, lines and facts to print
  *   output       finds the format by its name
- *   table, csv, json   the formats; table fits its columns to the terminal by line-width
+ *   table, csv, json   the formats; table fits its columns to the terminal by line-width; another
+ *		  one, xml, is in opreport/export
  *   time-text    formats times and spans for lines and lists
+ *   printing     opens the file, or takes stdout
  *
  * A new format is a file NAME.c with its operations table, a declaration here, and a line in
  * output.c.
@@ -31,6 +33,7 @@ struct vmop_output_options {
 
 struct vmop_output {
 	const char *name;
+	bool by_symbol;	     /* reports have rows by symbol */
 	bool has_facts;	     /* prints the sheet's facts, such as losses */
 	uint64_t max_values; /* that it prints within some seconds and 1 GB */
 	/* Write the sheet to out.  Returns an error without memory; the caller checks ferror(out).
@@ -40,12 +43,14 @@ struct vmop_output {
 };
 
 extern const struct vmop_output vmop_output_table, vmop_output_csv, vmop_output_json;
+extern const struct vmop_output vmop_output_xml; /* opreport/export */
 
 /*
- * Set *ret to the format of that name.  An unknown name is VMOP_ERROR_USAGE, with the known ones;
- * others is the end of that list, such as "" or ", folded".
+ * Set *ret to the format of that name.  with_symbol_formats: also those that only print reports by
+ * symbol.  An unknown name is VMOP_ERROR_USAGE, with the known ones; others is the end of that
+ * list, such as "" or ", folded".
  */
-struct vmop_error *vmop_output_find(const char *name, const char *others,
+struct vmop_error *vmop_output_find(const char *name, bool with_symbol_formats, const char *others,
 				    const struct vmop_output **ret);
 
 #endif

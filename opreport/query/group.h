@@ -18,10 +18,11 @@ struct vmop_group {
 	uint16_t mode, certainty; /* 1 + the value */
 	uint32_t cpu, vcpu;
 	uint32_t session;
+	uint32_t time; /* 1 + index of its slot: time-slots.h */
 };
 /* A flag in the mode of cells that are read by symbol: samples of a host's idle task. */
 #define VMOP_GROUP_IDLE 0x100
-_Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
+_Static_assert(sizeof(struct vmop_group) == 36, "hashed as bytes: no padding");
 
 /* Return whether all samples of the group are of one CPU, or of one vCPU. */
 static inline bool vmop_group_has_cpu(const struct vmop_group *group)

@@ -9,6 +9,7 @@
  *   unify         which items are the same thing; identity does so for domains
  *   choice        marks the selected items and makes the filter for each session's store
  *   event-slots   which events share a column
+ *   time-slots    the intervals that rows by time are made of
  *   run           walks over the store's samples
  *   take          adds them to tallies, by group
  *   symbols       the symbols of an image, from the session or its file
@@ -33,6 +34,7 @@
 #include "opreport/query/spec.h"
 #include "opreport/query/symbols.h"
 #include "opreport/query/tally.h"
+#include "opreport/query/time-slots.h"
 #include "vmop/stack.h"
 
 enum vmop_dimension {
@@ -47,6 +49,7 @@ enum vmop_dimension {
 	VMOP_BY_CERTAINTY = 1 << 8,
 	VMOP_BY_SESSION = 1 << 9,
 	VMOP_BY_LIFE = 1 << 10, /* with VMOP_BY_DOMAIN */
+	VMOP_BY_TIME = 1 << 11, /* time-slots.h */
 };
 
 /*
@@ -79,7 +82,8 @@ struct vmop_sample_run {
 	const struct vmop_symtab *symtab;    /* of the image; NULL: none */
 	const struct vmop_symbol *symbol;    /* NULL: none */
 	size_t event;			     /* slot */
-	struct vmop_count count;	     /* weights are scaled */
+	uint64_t interval_start_ns, interval_len_ns; /* CLOCK_REALTIME */
+	struct vmop_count count;		     /* weights are scaled */
 };
 
 /*
@@ -107,6 +111,7 @@ struct vmop_query {
 	bool exclude_idle;
 	bool idle_functions;	  /* show idle functions by name, not as one symbol */
 	bool of_whole_session;	  /* percents are of all samples, not of the selected ones */
+	size_t time_slots;	  /* with VMOP_BY_TIME: at most so many of each session */
 	double threshold_percent; /* look up no symbols of images below it */
 	struct vmop_resolver_options resolver;
 	const struct vmop_sample_sink *sink; /* NULL: none */
@@ -172,6 +177,7 @@ struct vmop_stack_facts {
 struct vmop_result {
 	struct vmop_catalog catalog;
 	struct vmop_choice choice;
+	struct vmop_time_slots times; /* empty unless by time */
 	struct vmop_groups groups;
 	/* cells: by address, or by a symbol's start where the query needs no addresses */
 	struct vmop_tally cells, rows_tally;

@@ -241,7 +241,7 @@ static bool fits(const struct vmop_event_item *event, const char *word, unsigned
 	}
 }
 
-static size_t find_event(const struct vmop_result *result, const char *word)
+size_t vmop_ratio_find_event(const struct vmop_result *result, const char *word)
 {
 	for (unsigned way = 0; way < 4 && *word; way++) {
 		for (size_t e = 0; e < result->n_events; e++) {
@@ -257,14 +257,14 @@ static size_t find_denominator(const struct vmop_result *result, char *text, dou
 {
 	char *colon = strrchr(text, ':'), *end;
 	*ret_factor = 1;
-	size_t found = find_event(result, text);
+	size_t found = vmop_ratio_find_event(result, text);
 	if (found != SIZE_MAX || !colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789.")])
 		return found;
 	*ret_factor = strtod(colon + 1, &end); /* LC_NUMERIC stays "C" */
 	if (*end || !(*ret_factor > 0 && *ret_factor <= 1e18))
 		return SIZE_MAX;
 	*colon = '\0';
-	found = find_event(result, text);
+	found = vmop_ratio_find_event(result, text);
 	*colon = ':';
 	return found;
 }
@@ -288,7 +288,7 @@ static struct vmop_error *add_quotient(struct vmop_ratios *ratios, const struct 
 	for (char *slash = strchr(text, '/'); slash; slash = strchr(slash + 1, '/')) {
 		double factor;
 		*slash = '\0';
-		size_t numerator = find_event(result, text);
+		size_t numerator = vmop_ratio_find_event(result, text);
 		size_t denominator = find_denominator(result, slash + 1, &factor);
 		*slash = '/';
 		if (numerator != SIZE_MAX && denominator != SIZE_MAX)

@@ -79,6 +79,9 @@ struct vmop_ratio_value vmop_ratio_estimate(struct vmop_count numerator,
 					    struct vmop_count denominator, double factor,
 					    double events_per_sample);
 
+/* Return the result's event that EVENT above means, or SIZE_MAX. */
+size_t vmop_ratio_find_event(const struct vmop_result *result, const char *word);
+
 /* Return the index of the ratio named word, else of the first named "word:...", or SIZE_MAX. */
 size_t vmop_ratios_find(const struct vmop_ratios *ratios, const char *word);
 

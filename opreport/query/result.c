@@ -59,6 +59,7 @@ void vmop_result_deinit(struct vmop_result *result)
 	free(result->omitted);
 	vmop_tally_deinit(&result->cells);
 	vmop_tally_deinit(&result->rows_tally);
+	vmop_time_slots_deinit(&result->times);
 	vmop_groups_deinit(&result->groups);
 	vmop_symbols_destroy(result->symbols);
 	vmop_choice_deinit(&result->choice);

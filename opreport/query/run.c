@@ -92,7 +92,7 @@ static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop
 	const struct vmop_db_filter *filter = &apart;
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, choice);
-	bool in_pieces = wants_symbols_alone(walk);
+	bool in_pieces = wants_symbols_alone(walk) || (walk->query->dimensions & VMOP_BY_TIME);
 	walk->last.is_known = false;
 	if (choice->is_empty)
 		return NULL;
@@ -220,6 +220,10 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 		result->choice.is_everything = false;
 	if (!err)
 		err = vmop_result_assign_slots(result, query->merge);
+	if (!err && (query->dimensions & VMOP_BY_TIME))
+		err = vmop_time_slots_init(&result->times, sessions, n_sessions,
+					   result->choice.from_ns, result->choice.to_ns,
+					   query->time_slots);
 	result->left_out.items = result->catalog.n_items_left_out;
 	return err ? err : allocate_totals(query, result);
 }

@@ -317,6 +317,19 @@ struct vmop_error *vmop_symbols_open_inlines(const struct vmop_symbols *symbols,
 	return vmop_inlines_open(inlines, &ref, ret, ret_why);
 }
 
+struct vmop_image_ref vmop_symbols_ref(const struct vmop_symbols *symbols, size_t image)
+{
+	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, image);
+	struct vmop_image_ref ref = ref_of(symbols, item);
+	ref.addresses = item->kind == VMOP_IMAGE_KERNEL || item->kind == VMOP_IMAGE_GUEST_KERNEL;
+	return ref;
+}
+
+struct vmop_resolver *vmop_symbols_resolver(const struct vmop_symbols *symbols)
+{
+	return symbols->resolver;
+}
+
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol)
 {
 	if (strnlen(symbol->name, VMOP_NAME_MAX_BYTES + 1) > VMOP_NAME_MAX_BYTES) {

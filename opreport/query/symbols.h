@@ -56,6 +56,15 @@ struct vmop_error *vmop_symbols_open_inlines(const struct vmop_symbols *symbols,
 					     struct vmop_inlines *inlines,
 					     struct vmop_inline_index **ret, const char **ret_why);
 
+/*
+ * Return the reference with which libsym finds the file of the image with that catalog index. Of a
+ * kernel, offsets are from its _text. It points into the catalog.
+ */
+struct vmop_image_ref vmop_symbols_ref(const struct vmop_symbols *symbols, size_t image);
+
+/* Return the resolver that finds the files. It belongs to the symbols. */
+struct vmop_resolver *vmop_symbols_resolver(const struct vmop_symbols *symbols);
+
 /* Return the name to show, demangled according to the options.  The symbols or the catalog own it.
  */
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol);

@@ -13,9 +13,9 @@ uint64_t vmop_query_scaled(uint64_t weight_events, double scale)
 	return value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
 }
 
-static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chunk_key *key)
+enum vmop_part vmop_query_part(enum vmop_accounting accounting, const struct vmop_db_chunk_key *key)
 {
-	if (query->accounting == VMOP_ACCOUNTING_DOMAIN) {
+	if (accounting == VMOP_ACCOUNTING_DOMAIN) {
 		if (key->bill == VMOP_BILL_HYPERVISOR)
 			return VMOP_PART_HYPERVISOR;
 		if (key->bill == VMOP_BILL_VMM)
@@ -33,15 +33,21 @@ static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chu
 	}
 }
 
+size_t vmop_query_domain(enum vmop_accounting accounting, const struct vmop_catalog *catalog,
+			 size_t session, const struct vmop_db_chunk_key *key)
+{
+	bool by_bill = accounting == VMOP_ACCOUNTING_DOMAIN;
+	struct vmop_domain_id id =
+		by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
+	return vmop_catalog_find_domain(catalog, session, id);
+}
+
 /* Return 1 + the index of the key's domain, for a group. */
 static uint32_t domain_field(const struct vmop_query_walk *walk,
 			     const struct vmop_db_chunk_key *key)
 {
-	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
-	struct vmop_domain_id id =
-		by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
 	const struct vmop_catalog *catalog = &walk->result->catalog;
-	size_t index = vmop_catalog_find_domain(catalog, walk->session, id);
+	size_t index = vmop_query_domain(walk->query->accounting, catalog, walk->session, key);
 	const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, index);
 	return (walk->query->dimensions & VMOP_BY_LIFE ? domain->life : domain->row) + 1;
 }
@@ -113,11 +119,13 @@ static struct vmop_error *place_of(const struct vmop_query_walk *walk,
 		group.certainty = (uint16_t)(ret->certainty + 1);
 	if (dimensions & VMOP_BY_SESSION)
 		group.session = (uint32_t)session + 1;
+	if (dimensions & VMOP_BY_TIME) /* VMOP_NO_TIME_SLOT: 0 */
+		group.time = walk->time_slot + 1;
 	ret->mode = key->mode;
 	ret->scale = event->scale;
 	ret->event = event->slot;
 	ret->slot = event->slot * result->n_parts +
-		    (walk->query->by_part ? part_of(walk->query, key) : 0);
+		    (walk->query->by_part ? vmop_query_part(walk->query->accounting, key) : 0);
 	ret->is_idle = task->is_idle;
 	return vmop_groups_intern(&result->groups, &group, &ret->group);
 }
@@ -207,6 +215,8 @@ static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
 		.symtab = taking->symtab,
 		.symbol = symbol,
 		.event = place->event,
+		.interval_start_ns = taking->piece->interval->start_ns,
+		.interval_len_ns = taking->piece->interval->len_ns,
 		.count = sum,
 	};
 	return sink->take(sink->arg, &run, ret_wanted);
@@ -262,13 +272,14 @@ static struct vmop_error *find_last(struct vmop_query_walk *walk,
 				    const struct vmop_db_chunk_key *key)
 {
 	struct vmop_query_last_piece *last = &walk->last;
-	if (last->is_known && !memcmp(&last->key, key, offsetof(struct vmop_db_chunk_key, stack)))
+	if (last->is_known && last->time_slot == walk->time_slot &&
+	    !memcmp(&last->key, key, offsetof(struct vmop_db_chunk_key, stack)))
 		return NULL;
 	const char *why;
-	*last = (struct vmop_query_last_piece){.is_known = true};
+	*last = (struct vmop_query_last_piece){.is_known = true, .time_slot = walk->time_slot};
 	memcpy(&last->key, key, sizeof(*key)); /* with its padding */
 	struct vmop_error *err = place_of(walk, key, &last->place, &last->is_wanted);
-	if (!err && last->is_wanted)
+	if (!err && last->is_wanted && walk->result->symbols)
 		err = vmop_symbols_of(walk->result->symbols, last->place.image, &last->symtab,
 				      &why);
 	return err;
@@ -279,6 +290,9 @@ struct vmop_error *vmop_query_take_piece(void *arg, const struct vmop_db_chunk *
 	struct vmop_query_walk *walk = arg;
 	struct vmop_result *result = walk->result;
 	const struct vmop_query_last_piece *last = &walk->last;
+	if (walk->query->dimensions & VMOP_BY_TIME)
+		walk->time_slot =
+			vmop_time_slots_find(&result->times, walk->session, piece->interval);
 	struct vmop_error *err = find_last(walk, &piece->key);
 	if (err || !last->is_wanted)
 		return err;

@@ -33,6 +33,7 @@ struct vmop_query_last_piece {
 	struct vmop_db_chunk_key key;
 	struct vmop_query_place place;
 	const struct vmop_symtab *symtab;
+	uint32_t time_slot;
 	bool is_known, is_wanted;
 };
 
@@ -40,8 +41,9 @@ struct vmop_query_last_piece {
 struct vmop_query_walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
-	size_t session;	   /* index of the session that is being read */
-	bool merges_tasks; /* the store summed all tasks except the idle one */
+	size_t session;	    /* index of the session that is being read */
+	uint32_t time_slot; /* of the piece that is being read, with VMOP_BY_TIME */
+	bool merges_tasks;  /* the store summed all tasks except the idle one */
 	struct vmop_progress progress;
 	uint64_t done;
 	uint64_t *omitted;		   /* by domain; used by find_omitted */
@@ -54,6 +56,14 @@ struct vmop_query_walk {
  * and at most 2^63 (a damaged session can exceed it).
  */
 uint64_t vmop_query_scaled(uint64_t weight_events, double scale);
+
+/* Return the part of a domain's bill that samples with a key belong to. */
+enum vmop_part vmop_query_part(enum vmop_accounting accounting,
+			       const struct vmop_db_chunk_key *key);
+
+/* Return the catalog index of the domain that samples with a key are counted for. */
+size_t vmop_query_domain(enum vmop_accounting accounting, const struct vmop_catalog *catalog,
+			 size_t session, const struct vmop_db_chunk_key *key);
 
 /* Callbacks of libdb's walks.  arg is a struct vmop_query_walk. */
 struct vmop_error *vmop_query_take_sum(void *arg, const struct vmop_db_sum *sum);

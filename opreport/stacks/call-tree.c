@@ -109,6 +109,8 @@ struct vmop_error *vmop_call_tree_init(struct vmop_call_tree *tree, struct vmop_
 void vmop_call_tree_deinit(struct vmop_call_tree *tree)
 {
 	vmop_frames_deinit(&tree->frames);
+	vmop_time_counts_deinit(&tree->times);
+	vmop_time_counts_deinit(&tree->bills);
 	free(tree->nodes);
 	free(tree->selfs);
 	free(tree->totals);

@@ -14,6 +14,7 @@
  *   stack-memo    keeps the stacks that were looked up
  *   frame         interns the frames, and names them
  *   call-tree     adds up the samples
+ *   time-counts   adds them up by time, for the formats that need it
  *   call-path     is what the walks of finished trees have in common
  *   inclusive     adds to a query's rows the samples that were taken below them
  *   inline-map    looks up the functions that are inlined at the frames' addresses
@@ -32,6 +33,7 @@
 #include "libutil/error.h"
 #include "opreport/query/query.h"
 #include "opreport/stacks/frame.h"
+#include "opreport/stacks/time-counts.h"
 
 struct vmop_call_tree_options {
 	/*
@@ -41,6 +43,9 @@ struct vmop_call_tree_options {
 	unsigned groups;
 	bool by_offset; /* code at two offsets of a function is two frames */
 	bool by_mode;	/* code of two modes is two frames */
+	/* Sessions without any stack are no error: each sample is a stack of its own function. */
+	bool without_stacks;
+	bool by_time; /* also count by time: see vmop_call_tree.times */
 };
 
 /* A node's number is greater than its parent's. */
@@ -74,7 +79,16 @@ struct vmop_call_tree {
 	size_t n_buckets, n_used;	  /* n_buckets: a power of two */
 	uint64_t seed;
 	uint32_t left_out_node; /* 0: none */
+	/* With by_time, of the reader's tree: counts by node, and by vmop_bill_key. */
+	struct vmop_time_counts times, bills;
 };
+
+/* Return the key in `bills` of a part of a domain's bill; domain is the index of its row. */
+static inline uint32_t vmop_bill_key(size_t domain, enum vmop_part part)
+{
+	_Static_assert(VMOP_ITEMS_MAX * VMOP_N_PARTS <= UINT32_MAX, "keys are 32 bits");
+	return (uint32_t)domain * VMOP_N_PARTS + part;
+}
 
 /* The bound of nodes, counts and buckets together. */
 #define VMOP_CALL_TREE_MAX_BYTES ((size_t)448 << 20)

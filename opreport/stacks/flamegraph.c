@@ -12,6 +12,7 @@
 #include "libutil/cleanup.h"
 #include "opreport/query/query.h"
 #include "opreport/stacks/flame-layout.h"
+#include "opreport/stacks/flame-tint.h"
 #include "opreport/stacks/flamegraph-files.h"
 #include "opreport/stacks/svg-text.h"
 #include "opreport/stacks/tree-output.h"
@@ -137,7 +138,7 @@ static void put_counts(const struct graph *graph, const char *what, struct vmop_
 
 /* Print the tooltip.  Its first line is the name, which flamegraph.js takes from there. */
 static void put_tooltip(struct graph *graph, const struct vmop_flame_box *box,
-			const struct vmop_svg_text *name)
+			const struct vmop_svg_text *name, const char *tint_line)
 {
 	const struct vmop_image_item *image = box->n_summed ? NULL : image_of(graph, box->node);
 	struct vmop_svg_text text;
@@ -152,6 +153,11 @@ static void put_tooltip(struct graph *graph, const struct vmop_flame_box *box,
 	const struct vmop_count *self = vmop_call_tree_self(graph->tree, box->node);
 	if (!box->n_summed && self->samples && self->samples != box->count.samples)
 		put_counts(graph, "in itself: ", *self);
+	if (*tint_line) {
+		vmop_svg_text_set(&text, tint_line, NAME_COLUMNS);
+		fputs("\n", graph->out);
+		vmop_svg_text_print(&text, graph->out);
+	}
 	fputs("</title>", graph->out);
 }
 
@@ -179,28 +185,53 @@ static void put_label(const struct graph *graph, const char *name, double x, dou
 	put_text(graph, x + 3, y + 12.5, "", &text);
 }
 
+/* Print the start of a box, of its class. */
+static void begin_box(const struct graph *graph, const struct vmop_flame_box *box,
+		      const char *shown, const struct vmop_flame_tint *tint, const char *wide)
+{
+	enum vmop_frame_kind kind = box->node
+					    ? vmop_call_tree_frame(graph->tree, box->node)->key.kind
+					    : VMOP_FRAME_SESSION;
+	const struct box_class *class = class_of(kind);
+	if (box->n_summed)
+		fprintf(graph->out, "<g class=\"s%s\">", wide);
+	else if (tint->class)
+		fprintf(graph->out, "<g class=\"%s%s\">", tint->class, wide);
+	else if (class->has_shades)
+		fprintf(graph->out, "<g class=\"%s c%u%s\">", class->class, shade_of(shown), wide);
+	else
+		fprintf(graph->out, "<g class=\"%s%s\">", class->class, wide);
+}
+
+/* Set name to the box's name as shown, and return the tint of the box and its tooltip's line. */
+static struct vmop_flame_tint name_box(struct graph *graph, const struct vmop_flame_box *box,
+				       char *name, size_t name_bytes, char *line, size_t line_bytes)
+{
+	const struct vmop_flame_tints *tints = graph->options->tints;
+	struct vmop_flame_tint tint = {.sign = ""};
+	*line = '\0';
+	if (box->n_summed) {
+		snprintf(name, name_bytes, "[%" PRIu32 " small frames]", box->n_summed);
+		return tint;
+	}
+	if (tints)
+		tint = tints->of(tints->arg, box->node, line, line_bytes);
+	snprintf(name, name_bytes, "%s%s", tint.sign, name_of(graph, box->node));
+	return tint;
+}
+
 static void put_box(struct graph *graph, const struct vmop_flame_box *box)
 {
 	double width = box->width * (PICTURE_WIDTH - 2 * MARGIN);
 	double x = MARGIN + box->left * (PICTURE_WIDTH - 2 * MARGIN);
 	double y = graph->y + (double)box->depth * BOX_HEIGHT;
-	char summed[40];
+	char shown[1024], line[200];
 	struct vmop_svg_text name;
-	const char *shown = box->n_summed ? summed : name_of(graph, box->node);
-	enum vmop_frame_kind kind = box->node
-					    ? vmop_call_tree_frame(graph->tree, box->node)->key.kind
-					    : VMOP_FRAME_SESSION;
-	const struct box_class *class = class_of(kind);
-	snprintf(summed, sizeof(summed), "[%" PRIu32 " small frames]", box->n_summed);
+	struct vmop_flame_tint tint =
+		name_box(graph, box, shown, sizeof(shown), line, sizeof(line));
 	vmop_svg_text_set(&name, shown, NAME_COLUMNS);
-	const char *wide = width >= WIDE_BOX_WIDTH ? " w" : "";
-	if (box->n_summed)
-		fprintf(graph->out, "<g class=\"s%s\">", wide);
-	else if (class->has_shades)
-		fprintf(graph->out, "<g class=\"%s c%u%s\">", class->class, shade_of(shown), wide);
-	else
-		fprintf(graph->out, "<g class=\"%s%s\">", class->class, wide);
-	put_tooltip(graph, box, &name);
+	begin_box(graph, box, shown, &tint, width >= WIDE_BOX_WIDTH ? " w" : "");
+	put_tooltip(graph, box, &name, line);
 	fprintf(graph->out, "<rect x=\"%.4f\" y=\"%.0f\" width=\"%.4f\" height=\"%d\" rx=\"1\"/>",
 		x, y, width, BOX_HEIGHT - 1);
 	put_label(graph, shown, x, y, width);
@@ -242,9 +273,24 @@ static void put_lines(struct graph *graph)
 	put_line(graph, "", text);
 }
 
-/* Print a square and a name for each kind of frame that the tree has. */
+/* Print a square and its meaning at *x, and move it. */
+static void put_legend_entry(const struct graph *graph, const char *class, const char *meaning,
+			     double *x)
+{
+	struct vmop_svg_text text;
+	fprintf(graph->out,
+		"<g class=\"%s\"><rect x=\"%.1f\" y=\"%u\" width=\"%d\" height=\"%d\"/>", class, *x,
+		graph->y + 2, LEGEND_SQUARE, LEGEND_SQUARE);
+	vmop_svg_text_set(&text, meaning, NAME_COLUMNS);
+	put_text(graph, *x + LEGEND_SQUARE + 5, graph->y + 12.0, "", &text);
+	fputs("</g>", graph->out);
+	*x += LEGEND_SQUARE + 24 + (double)text.columns * COLUMN_WIDTH;
+}
+
+/* Print a square and a name for each kind of frame that the tree has, or the tints' legend. */
 static void put_legend(struct graph *graph)
 {
+	const struct vmop_flame_tints *tints = graph->options->tints;
 	bool has[VMOP_N_FRAME_KINDS] = {false};
 	double x = MARGIN;
 	for (size_t i = 0; i < graph->layout.n; i++)
@@ -252,19 +298,15 @@ static void put_legend(struct graph *graph)
 			has[vmop_call_tree_frame(graph->tree, graph->layout.boxes[i].node)
 				    ->key.kind] = true;
 	fputs("<g id=\"legend\">", graph->out);
-	for (enum vmop_frame_kind kind = 0; kind < VMOP_N_FRAME_KINDS; kind++) {
+	for (enum vmop_frame_kind kind = 0; kind < VMOP_N_FRAME_KINDS && !tints; kind++) {
 		const struct box_class *class = class_of(kind);
-		struct vmop_svg_text text;
-		if (!class->name || !has[kind])
-			continue;
-		fprintf(graph->out,
-			"<g class=\"%s c1\"><rect x=\"%.1f\" y=\"%u\" width=\"%d\" height=\"%d\"/>",
-			class->class, x, graph->y + 2, LEGEND_SQUARE, LEGEND_SQUARE);
-		vmop_svg_text_set(&text, class->name, NAME_COLUMNS);
-		put_text(graph, x + LEGEND_SQUARE + 5, graph->y + 12.0, "", &text);
-		fputs("</g>", graph->out);
-		x += LEGEND_SQUARE + 24 + (double)text.columns * COLUMN_WIDTH;
+		char shaded[16];
+		snprintf(shaded, sizeof(shaded), "%s c1", class->class);
+		if (class->name && has[kind])
+			put_legend_entry(graph, shaded, class->name, &x);
 	}
+	for (size_t i = 0; tints && tints->legend[i].class; i++)
+		put_legend_entry(graph, tints->legend[i].class, tints->legend[i].meaning, &x);
 	fputs("</g>\n", graph->out);
 	graph->y += LINE_HEIGHT;
 }
@@ -282,7 +324,10 @@ static void put_head(struct graph *graph)
 	char text[160];
 	unsigned height = 3 * MARGIN + (1 + count_lines(graph)) * LINE_HEIGHT +
 			  (unsigned)(graph->layout.max_depth + 1) * BOX_HEIGHT;
-	snprintf(text, sizeof(text), "Flame graph of %.100s", graph->event->label);
+	if (graph->options->tints)
+		snprintf(text, sizeof(text), "%s", graph->options->tints->title);
+	else
+		snprintf(text, sizeof(text), "Flame graph of %.100s", graph->event->label);
 	vmop_svg_text_set(&title, text, LINE_COLUMNS);
 	fprintf(graph->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

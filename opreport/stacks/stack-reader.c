@@ -7,6 +7,7 @@
 #include "libutil/array.h"
 #include "opreport/query/idle.h"
 #include "opreport/query/resolve.h"
+#include "opreport/query/take.h"
 #include "opreport/stacks/code-memo.h"
 #include "opreport/stacks/stack-memo.h"
 
@@ -409,6 +410,19 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 
 /* ---- the sink -------------------------------------------------------------- */
 
+/* Begin the tree's counts by time, for the time that the specs choose. */
+static void begin_times(struct vmop_call_tree *tree)
+{
+	const struct vmop_result *result = tree->result;
+	uint64_t from_ns = result->catalog.start_ns, to_ns = result->catalog.end_ns;
+	if (result->choice.from_ns > from_ns)
+		from_ns = result->choice.from_ns;
+	if (result->choice.to_ns && result->choice.to_ns < to_ns)
+		to_ns = result->choice.to_ns;
+	vmop_time_counts_init(&tree->times, from_ns, to_ns, tree->n_events);
+	vmop_time_counts_init(&tree->bills, from_ns, to_ns, tree->n_events);
+}
+
 static struct vmop_error *begin_session(void *arg, struct vmop_result *result, size_t session,
 					struct vmop_db *db)
 {
@@ -417,6 +431,7 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 	if (!reader->result) {
 		reader->result = result;
 		err = vmop_call_tree_init(&reader->tree, result, &reader->options);
+		begin_times(&reader->tree);
 	}
 	result->stacks.are_read = true;
 	reader->session = session;
@@ -503,6 +518,24 @@ static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
 	return err;
 }
 
+/* Count a run by time: by its node, and by the bill that it is on. */
+static struct vmop_error *count_time(struct vmop_stack_reader *reader, uint32_t node,
+				     const struct vmop_sample_run *run)
+{
+	struct vmop_call_tree *tree = &reader->tree;
+	const struct vmop_catalog *catalog = &reader->result->catalog;
+	size_t domain =
+		vmop_query_domain(VMOP_ACCOUNTING_DOMAIN, catalog, reader->session, run->key);
+	uint32_t bill = vmop_bill_key(vmop_catalog_domain(catalog, domain)->row,
+				      vmop_query_part(VMOP_ACCOUNTING_DOMAIN, run->key));
+	struct vmop_error *err =
+		vmop_time_counts_add(&tree->times, node, run->event, run->interval_start_ns,
+				     run->interval_len_ns, run->count);
+	return err ? err
+		   : vmop_time_counts_add(&tree->bills, bill, run->event, run->interval_start_ns,
+					  run->interval_len_ns, run->count);
+}
+
 static struct vmop_error *take_run(void *arg, const struct vmop_sample_run *run, bool *ret_wanted)
 {
 	struct vmop_stack_reader *reader = arg;
@@ -527,7 +560,7 @@ static struct vmop_error *take_run(void *arg, const struct vmop_sample_run *run,
 		reader->result->left_out.stacks += run->count.samples;
 	vmop_call_tree_add(&reader->tree, node, run->event, run->count.samples,
 			   run->count.weight_events);
-	return NULL;
+	return reader->options.by_time ? count_time(reader, node, run) : NULL;
 }
 
 /* ---- life ------------------------------------------------------------------ */
@@ -579,7 +612,8 @@ struct vmop_error *vmop_stack_reader_finish(struct vmop_stack_reader *reader,
 					    struct vmop_error *err, struct vmop_call_tree **ret)
 {
 	*ret = &reader->tree;
-	if ((!err || err->code == VMOP_ERROR_NOT_FOUND) && reader->result && !reader->has_stacks) {
+	if ((!err || err->code == VMOP_ERROR_NOT_FOUND) && reader->result && !reader->has_stacks &&
+	    !reader->options.without_stacks) {
 		vmop_error_destroy(err);
 		return vmop_error_new(
 			VMOP_ERROR_NOT_FOUND, "no call stacks in %s; record with --callgraph",

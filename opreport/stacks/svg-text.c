@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libutil/escape.h"
+#include "libutil/markup.h"
 
 /* Return the bytes of a character that begins with this byte.  The text is UTF-8. */
 static size_t len_of(const char *at)
@@ -49,38 +50,16 @@ void vmop_svg_text_set(struct vmop_svg_text *ret, const char *name, size_t max_c
 		ret->is_ascii = ret->is_ascii && (unsigned char)*at < 0x80;
 }
 
-static const char *entity_of(char c)
-{
-	switch (c) {
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '&':
-		return "&amp;";
-	case '"':
-		return "&quot;";
-	default:
-		return NULL;
-	}
-}
-
 void vmop_svg_text_print(const struct vmop_svg_text *text, FILE *out)
 {
-	for (const char *at = text->bytes; *at; at++) {
-		const char *entity = entity_of(*at);
-		if (entity)
-			fputs(entity, out);
-		else
-			fputc(*at, out);
-	}
+	vmop_markup_print(text->bytes, out);
 }
 
 size_t vmop_svg_text_len(const struct vmop_svg_text *text)
 {
 	size_t len = 0;
 	for (const char *at = text->bytes; *at; at++) {
-		const char *entity = entity_of(*at);
+		const char *entity = vmop_markup_entity(*at);
 		len += entity ? strlen(entity) : 1;
 	}
 	return len;

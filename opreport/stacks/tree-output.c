@@ -5,10 +5,10 @@
 
 /* In the order of the man page; the last one is NULL. */
 static const struct vmop_tree_output *const outputs[] = {
-	&vmop_tree_output_folded,
-	&vmop_tree_output_flamegraph,
-	&vmop_tree_output_pprof,
-	NULL,
+	&vmop_tree_output_folded,     &vmop_tree_output_flamegraph,
+	&vmop_tree_output_pprof,      &vmop_tree_output_perf_script,
+	&vmop_tree_output_speedscope, &vmop_tree_output_firefox,
+	&vmop_tree_output_html,	      NULL,
 };
 
 const struct vmop_tree_output *vmop_tree_output_find(const char *name)
@@ -21,5 +21,5 @@ const struct vmop_tree_output *vmop_tree_output_find(const char *name)
 
 const char *vmop_tree_output_names(void)
 {
-	return ", folded, flamegraph, pprof";
+	return ", folded, flamegraph, pprof, perf-script, speedscope, firefox, html";
 }

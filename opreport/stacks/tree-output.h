@@ -15,6 +15,7 @@
 #include "libutil/error.h"
 #include "opreport/stacks/call-tree.h"
 
+struct vmop_flame_tints;
 struct vmop_inline_map;
 
 struct vmop_tree_output_options {
@@ -25,6 +26,8 @@ struct vmop_tree_output_options {
 	double threshold_percent; /* frames below this share of all samples can be merged, 0: none
 				   */
 	const struct vmop_inline_map *inlines; /* of the tree's frames; NULL: see has_inlines */
+	/* The meaning of a flame graph's colours (flame-tint.h); NULL: kinds of code. */
+	const struct vmop_flame_tints *tints;
 };
 
 struct vmop_tree_output {
@@ -44,6 +47,10 @@ struct vmop_tree_output {
 
 extern const struct vmop_tree_output vmop_tree_output_folded, vmop_tree_output_flamegraph,
 	vmop_tree_output_pprof;
+
+/* Formats in opreport/export. */
+extern const struct vmop_tree_output vmop_tree_output_perf_script, vmop_tree_output_speedscope,
+	vmop_tree_output_firefox, vmop_tree_output_html;
 
 /* Return the format of that name, or NULL. */
 const struct vmop_tree_output *vmop_tree_output_find(const char *name);

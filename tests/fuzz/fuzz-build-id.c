@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "libsym/build-id.h"
-#include "libsym/elf-file.h"
+#include "libsym/elf/elf-file.h"
 
 #define MAX_PLACES 8
 #define MAX_NOTES_BYTES 4096

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Any bytes as an ELF image: its unwind table, built from memory and from a file. Both tables give
- * the same rules; limits hold; the facts of a table are true.
+ * the same rules; limits hold; the facts of a table are true. A third table is built by a reader
+ * without the pages that the last byte selects.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -81,6 +82,39 @@ static void compare_all(const struct vmop_cfi_table *a, const struct vmop_cfi_ta
 		compare(a, b, UINT64_MAX >> bits, &facts);
 }
 
+/* A file of which some pages can't be read: page i, if bit i % 8 is set. */
+struct holed_file {
+	const uint8_t *bytes;
+	size_t len_bytes;
+	uint8_t absent;
+};
+
+static bool read_holed(void *arg, uint64_t offset, void *buf, size_t len_bytes)
+{
+	const struct holed_file *file = arg;
+	if (offset > file->len_bytes || len_bytes > file->len_bytes - offset)
+		return false;
+	for (uint64_t page = offset >> 12; page << 12 < offset + len_bytes; page++)
+		if (file->absent >> (page & 7) & 1)
+			return false;
+	memcpy(buf, file->bytes + offset, len_bytes);
+	return true;
+}
+
+static void build_with_holes(const uint8_t *data, size_t len_bytes)
+{
+	struct vmop_cfi_table *table = NULL;
+	struct holed_file file = {.bytes = data, .len_bytes = len_bytes};
+	const struct vmop_cfi_reader reader = {.read = read_holed, .arg = &file};
+	if (len_bytes)
+		file.absent = data[len_bytes - 1];
+	struct vmop_error *err = vmop_cfi_table_build_by(&reader, &limits, &table);
+	if (!err)
+		compare_all(table, table);
+	vmop_error_destroy(err);
+	vmop_cfi_table_destroy(table);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct vmop_cfi_table *from_memory = NULL, *from_file = NULL;
@@ -98,5 +132,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	vmop_cfi_table_destroy(from_memory);
 	vmop_cfi_table_destroy(from_file);
 	close(fd);
+	build_with_holes(data, len_bytes);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libsym/image-file.h"
+#include "libsym/elf/image-file.h"
 #include "libsym/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);

@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	if (len_bytes < windows_at)
 		return 0;
 	if (!unwinder &&
-	    vmop_guest_sample_unwinder_create(NULL, (struct vmop_domain_id){0}, &unwinder))
+	    vmop_guest_sample_unwinder_create(NULL, NULL, (struct vmop_domain_id){0}, &unwinder))
 		abort();
 	tables_at_once.build = build_table;
 	size_t left = (len_bytes - windows_at) & ~(size_t)7, used = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "libsym/dwarf/inline-index.h"
-#include "libsym/elf-file.h"
+#include "libsym/elf/elf-file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

@@ -18,7 +18,8 @@
 #include "vmop/guest-numbers.h"
 
 #define EXEC_BYTES (UINT64_C(2) << 20)
-#define EXEC_STEPS 4000
+#define EXEC_STEPS 1000
+#define MAX_VISITS 12u /* threads: each costs microseconds */
 #define MAX_OBJECTS 64u
 
 struct target {
@@ -105,8 +106,10 @@ static void look_at_path(struct target *target, unsigned int which)
 	struct vmop_guest_inode_file file;
 	uint64_t retries = 0;
 	const char *path = target->inodes ? target->path[which % target->inodes] : "/";
-	struct vmop_error *err = vmop_guest_inodes_find_path(
-		guest->inodes, guest->kernel, &guest->layout, guest->files, path, &retries, &file);
+	uint64_t task = which & 1 ? target->process[which % target->processes].task : 0;
+	struct vmop_error *err =
+		vmop_guest_inodes_find_path(guest->inodes, guest->kernel, &guest->layout,
+					    guest->files, task, path, &retries, &file);
 	if (!err)
 		check_file(&file);
 	vmop_error_destroy(err);
@@ -127,15 +130,22 @@ static void look_at_process(struct target *target, unsigned int which)
 	vmop_guest_snapshot_free(snapshot);
 }
 
+/* The bytes and the number of visits of one execution: lists that bend back have no end. */
+struct visits {
+	size_t bytes, n;
+};
+
 static bool take_thread(const struct vmop_guest_thread *thread, void *arg)
 {
-	size_t *bytes = arg;
-	for (size_t i = 0; i < thread->stack_bytes; i++)
-		*bytes += thread->stack[i];
+	struct visits *visits = arg;
+	for (size_t i = 0; i < thread->stack_bytes; i += 64)
+		visits->bytes += thread->stack[i];
+	if (thread->stack_bytes)
+		visits->bytes += thread->stack[thread->stack_bytes - 1];
 	if (strnlen(thread->comm, sizeof(thread->comm)) == sizeof(thread->comm) ||
 	    (thread->stack_bytes && (thread->is_running || thread->is_torn)))
 		abort();
-	return true;
+	return ++visits->n < MAX_VISITS;
 }
 
 /* Every second one is known. */
@@ -150,10 +160,11 @@ static void look_at_threads(struct target *target, unsigned int which)
 	struct vmop_guest *guest = target->guest;
 	uint64_t retries = 0;
 	uint64_t switches;
-	size_t torn, bytes = 0;
+	size_t torn;
+	struct visits visits = {0};
 	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout,
 						   which & 1 ? knows_thread : NULL, take_thread,
-						   &bytes, &retries, &torn));
+						   &visits, &retries, &torn));
 	vmop_guest_threads_switches(guest->kernel, &guest->layout, &switches);
 	if (vmop_layout_has_threads(&guest->layout,
 				    guest->kernel->space.paging.arch == VMOP_PAGING_ARM64))

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsym/plt.h"
+#include "libsym/elf/plt.h"
 
 #define MAX_CONTENTS_BYTES 4096
 #define HEADERS_BYTES 1024

@@ -53,7 +53,18 @@ static struct vmop_error *see_task(void *arg, const struct vmop_db_task *task)
 	return NULL;
 }
 
-/* Read the symbols of each image during the walk over the images. */
+static struct vmop_error *see_code(void *arg, const struct vmop_db_code *code)
+{
+	const uint8_t *bytes = code->bytes;
+	(void)arg;
+	if (!code->len_bytes || code->len_bytes > VMOP_DB_CODE_MAX_BYTES)
+		abort();
+	for (size_t i = 0; i < code->len_bytes; i++)
+		seen += bytes[i];
+	return NULL;
+}
+
+/* Read the symbols and the code of each image during the walk over the images. */
 static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image)
 {
 	struct vmop_symbol *symbols;
@@ -66,7 +77,7 @@ static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image
 	for (size_t i = 0; i < n; i++)
 		see(symbols[i].name);
 	free(symbols);
-	return NULL;
+	return vmop_db_each_code(arg, image->id, 0, UINT64_MAX, see_code, NULL);
 }
 
 static struct vmop_error *see_loss(void *arg, const struct vmop_db_loss *loss)

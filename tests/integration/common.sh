@@ -12,7 +12,7 @@ src=${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/vmop-test.XXXXXX")
 chmod 755 "$work"
 sessions=$work/sessions
-export VMOP_RUNDIR="$work/run" VMOP_CONFIG="$work/vmop.conf"
+export VMOP_RUNDIR="$work/run" VMOP_CONFIG="$work/vmop.conf" XDG_CACHE_HOME="$work/cache"
 failed=0
 
 daemon_pid() {

@@ -46,7 +46,7 @@ report() {
 
 echo "every report"
 locales="C.UTF-8 C"
-for format in table csv json; do
+for format in table csv json xml html perf-script speedscope firefox; do
 	for options in "" -l -d --by=domain --by=image --by=task --by=cgroup --by=cpu --by=vcpu \
 		--by=mode --by=certainty --by=session -V "-l -V -w -f -a -%" "--merge=all" \
 		"--accounting=domain" "--ratio=none --sort=image" "-x" "--width=40 -l" "-n" \

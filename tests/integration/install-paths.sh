@@ -15,7 +15,7 @@ MAKEFLAGS='' make -s -C "$build" install DESTDIR="$root" >"$work/install.log" 2>
 }
 sbin=$(directory sbindir) bin=$(directory bindir) prefix=$(directory prefix)
 state=$(directory localstatedir)/lib/vmop etc=$(directory sysconfdir)/vmop run=$(directory runstatedir)/vmop
-for program in "$sbin/vmopd" "$bin/vmopcontrol" "$bin/vmopreport"; do
+for program in "$sbin/vmopd" "$bin/vmopcontrol" "$bin/vmopreport" "$bin/vmoptop" "$bin/vmopannotate"; do
 	is "$program" "$(ls "$root$program")" = "$root$program"
 done
 # The paths in the output of --help.
@@ -37,7 +37,7 @@ esac
 
 # Texts: manual pages, unit, cron example, completions.
 find "$root" -type f ! -name '*.la' ! -name '*.so' ! -perm -u+x >"$work/texts"
-for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmop-session.5 vmopd.service cron/vmop completions/vmopcontrol; do
+for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmop-session.5 vmopd.service cron/vmop completions/vmopcontrol; do
 	is "installed texts called $name" "$(grep -c "/$name\$" "$work/texts")" -eq 1
 done
 while read -r text; do
@@ -50,7 +50,7 @@ while read -r text; do
 		"$state" | "$state"/* | "$etc" | "$etc"/* | "$run" | "$run"/*) ;;
 		/etc/cron.d/vmop | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
 		/local/domain/*) ;; # a path in xenstore
-		/vmopd | /vmopcontrol | /vmopreport) ;; # follows a directory in capitals
+		/vmopd | /vmopcontrol | /vmopreport | /vmoptop | /vmopannotate) ;; # follows a directory in capitals
 		*)
 			[ -e "$root$path" ] || [ -e "$root$path.so" ] ||
 				fail "${text##*/} names $path, which is not there"

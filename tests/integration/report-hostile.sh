@@ -6,7 +6,7 @@
 
 # All formats count the rest.
 made events-sampled 50000
-for format in table csv json; do
+for format in table csv json xml; do
 	bounded events-sampled --format=$format -l
 	says "$([ $format = json ] && echo '"left_out_events": 49745' || echo 'left out: 49745 events')"
 done

@@ -13,6 +13,12 @@ for kind in event note asked image reason domain uuid command cgroup loss hostna
 		says "...[$size bytes" ;;
 	esac
 	bounded long-$kind --by=domain,task,cgroup --format=csv
+	bounded long-$kind --by=domain,task,cgroup --format=xml
+	bounded long-$kind --format=html
+	is "bytes of the page" "$(wc -c <"$work/out")" -lt 2000000
+	for format in perf-script speedscope firefox; do
+		bounded long-$kind --format=$format
+	done
 done
 bounded list --list-sessions
 exit $failed

@@ -96,6 +96,34 @@ void vmop_guest_files_found(struct vmop_guest_code_page *page, struct vmop_image
 	page->is_verified = is_verified;
 }
 
+static struct vmop_guest_page_key inode_key(const struct vmop_guest_page_key *page)
+{
+	struct vmop_guest_page_key key = *page;
+	key.index = UINT64_MAX;
+	return key;
+}
+
+void vmop_guest_files_note_inode(struct vmop_guest_files *files, struct vmop_images *images,
+				 const struct vmop_guest_page_key *key, struct vmop_image *image,
+				 bool is_verified)
+{
+	const struct vmop_guest_page_key of_inode = inode_key(key);
+	struct vmop_guest_code_page *entry = vmop_guest_files_get(files, &of_inode);
+	if (entry)
+		vmop_guest_files_found(entry, images, vmop_image_ref(image),
+				       is_verified ||
+					       (entry->is_verified && entry->image == image));
+}
+
+const struct vmop_guest_code_page *
+vmop_guest_files_find_inode(const struct vmop_guest_files *files,
+			    const struct vmop_guest_page_key *key)
+{
+	const struct vmop_guest_page_key of_inode = inode_key(key);
+	const struct vmop_guest_code_page *entry = vmop_guest_files_find(files, &of_inode);
+	return entry && entry->state == VMOP_GUEST_PAGE_FOUND ? entry : NULL;
+}
+
 static bool is_unused(const struct vmop_guest_files *files, const struct vmop_guest_code_page *page)
 {
 	return files->interval - page->used_in > UNUSED_INTERVALS;

@@ -5,7 +5,8 @@
  *
  * A page is wanted at its first sample, and found or not by the watching thread soon after. It is
  * the answer for all samples that have the same identity (page-key.h): a page that is freed and
- * used for another file has another one.
+ * used for another file has another one. An inode has an entry too, as a page with an index that no
+ * file reaches.
  *
  * All functions belong to the sampling thread.
  */
@@ -61,6 +62,18 @@ struct vmop_guest_code_page *vmop_guest_files_get(struct vmop_guest_files *files
 /* Return the page, or NULL: it is not there. */
 struct vmop_guest_code_page *vmop_guest_files_find(const struct vmop_guest_files *files,
 						   const struct vmop_guest_page_key *key);
+
+/*
+ * Note the file of an inode that was found with one of its pages, which key is of. Later pages of
+ * the same inode have this file, also if the guest has deleted it meanwhile.
+ */
+void vmop_guest_files_note_inode(struct vmop_guest_files *files, struct vmop_images *images,
+				 const struct vmop_guest_page_key *key, struct vmop_image *image,
+				 bool is_verified);
+/* Return that of the page's inode, or NULL: no page of it was found. */
+const struct vmop_guest_code_page *
+vmop_guest_files_find_inode(const struct vmop_guest_files *files,
+			    const struct vmop_guest_page_key *key);
 
 /* Note that the file of a page was found. Takes over the reference to image. */
 void vmop_guest_files_found(struct vmop_guest_code_page *page, struct vmop_images *images,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/context/frames.h"
 
-#include <string.h>
-
 #include "daemon/guest/images.h"
 
 /* The code whose frames are resolved. */
@@ -31,8 +29,7 @@ static struct vmop_image *image_of(const struct code *code, const struct vmop_gu
 {
 	if (code->may_allocate)
 		return vmop_guest_image_of_vma(code->guests, code->domain, code->process, vma);
-	struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
-	memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
+	struct vmop_build_id id = vmop_guest_vma_build_id(vma);
 	return vmop_images_find_guest_file(code->guests->images, code->domain->id, vma->path, &id);
 }
 

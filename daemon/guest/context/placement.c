@@ -5,7 +5,7 @@
 
 static bool is_file(const struct vmop_guest_vma *vma)
 {
-	return vma && vma->path[0] == '/' && vma->path[1] != '/';
+	return vma && vmop_guest_vma_is_file(vma);
 }
 
 /* Return whether a mapping of the process has the page's file at the same offset. */

@@ -54,4 +54,6 @@ void vmop_guest_requests_deinit(struct vmop_guest_requests *requests)
 	struct vmop_guest_answer answer;
 	while (vmop_guest_requests_collect(requests, &answer))
 		vmop_guest_answer_deinit(&answer);
+	requests->n_put = requests->n_taken = 0;
+	requests->n_answered = requests->n_collected = 0;
 }

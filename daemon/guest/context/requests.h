@@ -42,7 +42,7 @@ struct vmop_guest_request {
 		struct {
 			uint64_t task, start_time_ns;
 			uint32_t pid;
-			uint32_t ns_pid;	      /* perf map: the pid in the file's name */
+			uint32_t ns_pid; /* perf map: the pid in the file's name; 0: not known */
 			struct vmop_image_slot image; /* perf map: as for symbols */
 		} process;
 	};
@@ -96,7 +96,7 @@ bool vmop_guest_requests_collect(struct vmop_guest_requests *requests,
 				 struct vmop_guest_answer *ret);
 /* Return the number of requests without an answer. */
 uint32_t vmop_guest_requests_n_open(const struct vmop_guest_requests *requests);
-/* Free the answers that were not taken. */
+/* Drop all requests and answers. */
 void vmop_guest_requests_deinit(struct vmop_guest_requests *requests);
 
 #endif

@@ -22,12 +22,6 @@
 #define VDSO_MAX_BYTES UINT64_C(0x20000)
 
 /*
- * Bits in which the page table of user code may differ from the kernel's for the same process: the
- * page within a pair, with page-table isolation.
- */
-#define PAGE_TABLE_PAIR UINT64_C(0x1fff)
-
-/*
  * The parts of a context with which its page table is the process's: execve(2) changes it. An arm64
  * kernel may run without that of user code (CONFIG_ARM64_SW_TTBR0_PAN).
  */
@@ -35,6 +29,16 @@
 #define SHOWS_PROCESS (VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_IS_USER)
 #else
 #define SHOWS_PROCESS VMOP_GUEST_HAS_PAGE_TABLE
+#endif
+
+/*
+ * Bits in which the page table of user code may differ from the kernel's for the same process: the
+ * page within a pair, with x86-64's page-table isolation. On arm64 several tables may share a page.
+ */
+#if defined(__aarch64__)
+#define PAGE_TABLE_PAIR UINT64_C(0)
+#else
+#define PAGE_TABLE_PAIR UINT64_C(0x1fff)
 #endif
 
 void vmop_guest_context_keep(const struct vmop_guest_context *context,
@@ -114,20 +118,20 @@ static bool needs_request(const struct vmop_guest_code_page *page,
 }
 
 static void request_page(struct vmop_guests *guests, const struct vmop_domain *domain,
-			 const struct vmop_guest_context *context, uint64_t address)
+			 const struct vmop_guest_context *context,
+			 const struct vmop_guest_page_key *key, uint64_t address)
 {
 	struct vmop_watched_guest *watched = domain->watched;
-	const struct vmop_guest_page_key key = vmop_guest_page_key(context);
-	if (!vmop_guest_page_is_file(context->parts, &key))
+	if (!vmop_guest_page_is_file(context->parts, key))
 		return;
-	struct vmop_guest_code_page *page = vmop_guest_files_get(&watched->files, &key);
+	struct vmop_guest_code_page *page = vmop_guest_files_get(&watched->files, key);
 	if (!page || !needs_request(page, context) || page->requested_in == watched->files.interval)
 		return;
 	struct vmop_guest_request request = {
 		.kind = VMOP_GUEST_REQUEST_FILE,
 		.domain = domain->id,
 		.generation = context->generation,
-		.page = {.key = key, .offset_bytes = file_offset(watched, &key, address)},
+		.page = {.key = *key, .offset_bytes = file_offset(watched, key, address)},
 	};
 	if (context->parts & VMOP_GUEST_HAS_CODE &&
 	    context->code_bytes <= sizeof(request.page.code)) {
@@ -151,8 +155,7 @@ static struct vmop_guest_request process_request(enum vmop_guest_request_kind ki
 		.generation = context->generation,
 		.process = {.task = context->task,
 			    .start_time_ns = context->start_time_ns,
-			    .pid = context->pid,
-			    .ns_pid = context->pid},
+			    .pid = context->pid},
 	};
 }
 
@@ -161,8 +164,6 @@ static void request_process(struct vmop_guests *guests, const struct vmop_domain
 			    const struct vmop_held_context *context)
 {
 	struct vmop_watched_guest *watched = domain->watched;
-	if (vmop_guest_context_process(watched, context))
-		return;
 	struct vmop_guest_seen *seen =
 		vmop_guest_processes_get(&watched->processes, context->pid, context->start_time_ns);
 	if (!seen || seen->state == VMOP_GUEST_SEEN_PENDING)
@@ -182,14 +183,14 @@ static void request_process(struct vmop_guests *guests, const struct vmop_domain
 
 /* Request the names of generated code, at its first sample and ever more rarely afterwards. */
 static void request_perf_map(struct vmop_guests *guests, const struct vmop_domain *domain,
-			     const struct vmop_held_context *context, uint64_t time_ns)
+			     const struct vmop_held_context *context,
+			     const struct vmop_guest_process *process, uint64_t time_ns)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	struct vmop_guest_seen *seen =
 		vmop_guest_processes_get(&watched->processes, context->pid, context->start_time_ns);
 	if (!seen || seen->map_state == VMOP_GUEST_SEEN_PENDING || time_ns < seen->map_due_ns)
 		return;
-	const struct vmop_guest_process *process = vmop_guest_context_process(watched, context);
 	struct vmop_guest_request request =
 		process_request(VMOP_GUEST_REQUEST_PERF_MAP, domain, context);
 	if (process)
@@ -211,22 +212,24 @@ static bool is_anonymous(const struct vmop_held_context *context)
 	       context->page.mapping & VMOP_GUEST_MAPPING_ANON;
 }
 
-void vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domain,
-				const struct vmop_guest_context *context, uint64_t address,
-				uint64_t time_ns)
+const struct vmop_guest_process *
+vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domain,
+			   const struct vmop_guest_context *context,
+			   const struct vmop_held_context *kept, uint64_t address, uint64_t time_ns)
 {
-	struct vmop_held_context kept;
-	vmop_guest_context_keep(context, &kept);
+	const struct vmop_guest_process *process =
+		vmop_guest_context_process(domain->watched, kept);
 	bool is_user = context->parts & VMOP_GUEST_IS_USER;
 	bool has_user_stack =
 		guests->stacks.mode != VMOP_STACKS_OFF && context->parts & VMOP_GUEST_HAS_USER_REGS;
 	bool has_process = context->parts & VMOP_GUEST_HAS_TASK && context->pid;
 	if (is_user)
-		request_page(guests, domain, context, address);
-	if (has_process && (is_user || has_user_stack))
-		request_process(guests, domain, &kept);
-	if (has_process && is_user && is_anonymous(&kept))
-		request_perf_map(guests, domain, &kept, time_ns);
+		request_page(guests, domain, context, &kept->page, address);
+	if (has_process && !process && (is_user || has_user_stack))
+		request_process(guests, domain, kept);
+	if (has_process && is_user && is_anonymous(kept))
+		request_perf_map(guests, domain, kept, process, time_ns);
+	return process;
 }
 
 bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
@@ -261,14 +264,6 @@ static struct vmop_domain *domain_of(const struct vmop_guests *guests, struct vm
 	return domain && domain->watched ? domain : NULL;
 }
 
-static void give_symbols(struct vmop_image *image, const struct vmop_symtab *symtab)
-{
-	size_t n;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	vmop_image_copy_symbols(image, symbols, n, 0);
-	vmop_image_mark_sampled(image); /* so that it is stored */
-}
-
 /* Request the functions of a file, unless they were requested. */
 static void want_symbols(struct vmop_guests *guests, struct vmop_image *image, uint64_t generation,
 			 uint64_t mapping)
@@ -296,8 +291,27 @@ static void name_functions(struct vmop_guests *guests, struct vmop_image *image,
 		want_symbols(guests, image, answer->request.generation, answer->mapping);
 		return;
 	}
-	give_symbols(image, answer->symtab);
+	vmop_guest_image_give_symbols(image, answer->symtab);
 	vmop_image_mark_wanted(image, true);
+}
+
+/*
+ * Note that the file of a page was gone when it was looked for. An inode that was the same at the
+ * sample still shows it: number, generation and superblock are not used again.
+ */
+static void lose_page(struct vmop_guests *guests, struct vmop_watched_guest *watched,
+		      struct vmop_guest_code_page *page, bool is_refused)
+{
+	const struct vmop_guest_code_page *inode =
+		vmop_guest_files_find_inode(&watched->files, &page->key);
+	if (inode) {
+		vmop_guest_files_found(page, guests->images, vmop_image_ref(inode->image),
+				       inode->is_verified);
+		return;
+	}
+	page->state = is_refused ? VMOP_GUEST_PAGE_NEW : VMOP_GUEST_PAGE_LOST;
+	if (!is_refused)
+		watched->lost_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
@@ -308,7 +322,7 @@ static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
 	if (!page)
 		return;
 	if (!answer->is_found && page->state == VMOP_GUEST_PAGE_PENDING)
-		page->state = answer->is_refused ? VMOP_GUEST_PAGE_NEW : VMOP_GUEST_PAGE_LOST;
+		lose_page(guests, domain->watched, page, answer->is_refused);
 	if (!answer->is_found)
 		return;
 	struct vmop_build_id id = {.len_bytes = answer->build_id_len_bytes};
@@ -317,13 +331,15 @@ static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
 		vmop_images_guest_file(guests->images, domain->id, answer->path, &id);
 	name_functions(guests, image, answer);
 	vmop_guest_files_found(page, guests->images, image, answer->is_verified);
+	vmop_guest_files_note_inode(&domain->watched->files, guests->images, &page->key, image,
+				    answer->is_verified);
 }
 
 static void take_symbols(struct vmop_guests *guests, const struct vmop_guest_answer *answer)
 {
 	struct vmop_image *image = guests->images->slots[answer->request.symbols.image.at];
 	if (answer->symtab && !image->symbols)
-		give_symbols(image, answer->symtab);
+		vmop_guest_image_give_symbols(image, answer->symtab);
 	/* The request is made again with the file's next sample. */
 	if ((answer->is_refused || answer->is_gone) && !image->symbols)
 		vmop_image_mark_wanted(image, false);
@@ -505,9 +521,10 @@ static void place_user(struct vmop_guests *guests, const struct vmop_held_sample
 	put_place(guests, held, context, &facts, process, sample);
 }
 
-void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
-				  const struct vmop_held_context *context,
-				  struct vmop_guest_sample *sample)
+const struct vmop_guest_process *
+vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
+			     const struct vmop_held_context *context,
+			     struct vmop_guest_sample *sample)
 {
 	struct vmop_watched_guest *watched = held->domain->watched;
 	const struct vmop_guest_process *process = vmop_guest_context_process(watched, context);
@@ -517,7 +534,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 		place_user(guests, held, context, process, sample);
 	if (!context->pid) {
 		sample->key.task = vmop_guest_tasks_table_idle(&watched->tasks);
-		return;
+		return NULL;
 	}
 	const struct vmop_guest_task_facts facts = {
 		.pid = context->pid,
@@ -527,6 +544,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 		.file = held->key.mode == VMOP_MODE_USER ? sample->image : NULL,
 	};
 	sample->key.task = vmop_guest_tasks_table_id(&watched->tasks, &facts);
+	return process;
 }
 
 void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,

@@ -39,12 +39,14 @@ void vmop_guest_context_keep(const struct vmop_guest_context *context,
 
 /*
  * Request what a sample at address needs to be attributed, and is not known yet. context is
- * current. On the per-sample path; takes the lock of the watching thread once for each new page,
- * process and perf map.
+ * current; kept is of it. Return the process as vmop_guest_context_process(). On the per-sample
+ * path; takes the lock of the watching thread once for each new page, process and perf map.
  */
-void vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domain,
-				const struct vmop_guest_context *context, uint64_t address,
-				uint64_t time_ns);
+const struct vmop_guest_process *
+vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domain,
+			   const struct vmop_guest_context *context,
+			   const struct vmop_held_context *kept, uint64_t address,
+			   uint64_t time_ns);
 
 /*
  * Return the process of a context with its mappings, from the newest list that has it. NULL: none,
@@ -59,11 +61,14 @@ bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
 			      const struct vmop_held_sample *held,
 			      const struct vmop_held_context *context);
 
-/* Attribute a held sample whose context is current. Completes *sample, whose image is known for
- * kernel code. */
-void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
-				  const struct vmop_held_context *context,
-				  struct vmop_guest_sample *sample);
+/*
+ * Attribute a held sample whose context is current. Completes *sample, whose image is known for
+ * kernel code. Return the process as vmop_guest_context_process().
+ */
+const struct vmop_guest_process *
+vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
+			     const struct vmop_held_context *context,
+			     struct vmop_guest_sample *sample);
 
 /*
  * Set *caller to the file of the page in a current context, if that is known, in place of one by

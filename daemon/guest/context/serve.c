@@ -78,22 +78,20 @@ static void serve_process(struct vmop_guest *guest, struct vmop_guest_answer *an
 }
 
 /* Read a whole text file of the guest, with a 0 behind it. The caller frees it. */
-static struct vmop_error *read_text(struct vmop_guest *guest, const char *path, size_t max_bytes,
+static struct vmop_error *read_text(struct vmop_guest *guest,
+				    const struct vmop_guest_inode_file *file, size_t max_bytes,
 				    char **ret, size_t *ret_len)
 {
-	struct vmop_guest_inode_file file;
 	uint64_t size = 0;
 	size_t n_read = 0;
-	struct vmop_error *err = vmop_guest_find_path(guest, path, &file);
-	if (!err)
-		err = vmop_guest_mapping_size(guest, file.mapping, &size);
+	struct vmop_error *err = vmop_guest_mapping_size(guest, file->mapping, &size);
 	if (err)
 		return err;
 	size_t len = size < max_bytes ? (size_t)size : max_bytes;
 	char *text = malloc(len + 1);
 	if (!text)
 		return &vmop_error_no_memory;
-	err = vmop_guest_read_mapping(guest, file.mapping, 0, text, len, &n_read);
+	err = vmop_guest_read_mapping(guest, file->mapping, 0, text, len, &n_read);
 	if (err) {
 		free(text);
 		return err;
@@ -104,13 +102,50 @@ static struct vmop_error *read_text(struct vmop_guest *guest, const char *path, 
 	return NULL;
 }
 
+/* Return a process's pid in its own namespace, as it is in the name of its perf map. */
+static uint32_t ns_pid_of(struct vmop_guest *guest, const struct vmop_guest_request *request)
+{
+	struct vmop_guest_snapshot *snapshot = NULL;
+	uint32_t pid = request->process.ns_pid ? request->process.ns_pid : request->process.pid;
+	if (request->process.ns_pid)
+		return pid;
+	struct vmop_error *err =
+		vmop_guest_snapshot_process(guest, request->process.task, request->process.pid,
+					    request->process.start_time_ns, &snapshot);
+	if (!err && vmop_guest_snapshot_count(snapshot))
+		pid = vmop_guest_snapshot_get(snapshot, 0)->ns_pid;
+	vmop_guest_snapshot_free(snapshot);
+	vmop_error_destroy(err);
+	return pid;
+}
+
+/*
+ * Find the perf map of a process: in the /tmp that it sees, which is a container's own, or else,
+ * also when the process has ended, in that of the guest's first process.
+ */
+static struct vmop_error *find_perf_map(struct vmop_guest *guest,
+					const struct vmop_guest_request *request,
+					struct vmop_guest_inode_file *ret)
+{
+	char path[48];
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", ns_pid_of(guest, request));
+	struct vmop_error *err =
+		vmop_guest_find_path_of(guest, request->process.task, request->process.pid,
+					request->process.start_time_ns, path, ret);
+	if (!err)
+		return NULL;
+	vmop_error_destroy(err);
+	return vmop_guest_find_path(guest, path, ret);
+}
+
 static void serve_perf_map(struct vmop_guest *guest, struct vmop_guest_answer *answer)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[48];
+	struct vmop_guest_inode_file file;
 	size_t len;
-	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", answer->request.process.ns_pid);
-	struct vmop_error *err = read_text(guest, path, VMOP_PERF_MAP_MAX_BYTES, &text, &len);
+	struct vmop_error *err = find_perf_map(guest, &answer->request, &file);
+	if (!err)
+		err = read_text(guest, &file, VMOP_PERF_MAP_MAX_BYTES, &text, &len);
 	if (!err)
 		err = vmop_perf_map_parse(text, len, &answer->symtab, NULL);
 	answer->is_found = !err;

@@ -2,9 +2,13 @@
 #include "daemon/guest/stacks/file-tables.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "daemon/guest/stacks/host-file.h"
 #include "libsym/build-id.h"
+#include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 
@@ -28,6 +32,16 @@ void vmop_guest_code_key_init(struct vmop_guest_code_key *key,
 	key->start = vma->start;
 	key->pgd_gpa = process->pgd_gpa;
 	key->start_time_ns = process->start_time_ns;
+}
+
+bool vmop_guest_code_key_build_id(const struct vmop_guest_code_key *key, struct vmop_build_id *ret)
+{
+	*ret = (struct vmop_build_id){0};
+	if (!key->build_id_len_bytes || key->build_id_len_bytes > sizeof(ret->bytes))
+		return false;
+	ret->len_bytes = (uint8_t)key->build_id_len_bytes;
+	memcpy(ret->bytes, key->build_id, ret->len_bytes);
+	return true;
 }
 
 bool vmop_guest_code_mapping_init(struct vmop_guest_code_mapping *ret,
@@ -129,9 +143,11 @@ static bool is_no_elf(struct source *source)
 	return read_source(source, 0, magic, sizeof(magic)) && memcmp(magic, ELFMAG, SELFMAG) != 0;
 }
 
-enum vmop_code_state vmop_guest_table_build(struct vmop_guest *guest,
-					    const struct vmop_guest_code_mapping *mapping,
-					    struct vmop_cfi_table **ret)
+/* ---- both places ------------------------------------------------------------ */
+
+static enum vmop_code_state build_from_guest(struct vmop_guest *guest,
+					     const struct vmop_guest_code_mapping *mapping,
+					     struct vmop_cfi_table **ret)
 {
 	struct source source = {.guest = guest, .mapping = mapping};
 	const struct vmop_cfi_reader reader = {.read = read_source, .arg = &source};
@@ -148,4 +164,42 @@ enum vmop_code_state vmop_guest_table_build(struct vmop_guest *guest,
 		vmop_cfi_table_destroy(*ret);
 	*ret = NULL;
 	return VMOP_CODE_UNREADABLE;
+}
+
+/* Build the table of this machine's file with the key's build-id. UNREADABLE: it has none. */
+static enum vmop_code_state build_from_host(const struct vmop_guest_code_key *key,
+					    const char *host_path, struct vmop_cfi_table **ret)
+{
+	struct vmop_build_id id;
+	*ret = NULL;
+	if (!vmop_guest_code_key_build_id(key, &id))
+		return VMOP_CODE_UNREADABLE;
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = root < 0 ? -1 : vmop_host_file_open(root, &id, host_path);
+	if (fd < 0)
+		return VMOP_CODE_UNREADABLE;
+	struct vmop_error *err = vmop_cfi_table_build(fd, &limits, ret);
+	bool has_none = err && err->code == VMOP_ERROR_NOT_FOUND;
+	enum vmop_code_state state = !err	? VMOP_CODE_HAS_TABLE
+				     : has_none ? VMOP_CODE_NO_TABLE
+						: VMOP_CODE_UNREADABLE;
+	vmop_error_destroy(err);
+	return state;
+}
+
+enum vmop_code_state vmop_guest_table_build(struct vmop_guest *guest,
+					    const struct vmop_guest_code_mapping *mapping,
+					    const char *host_path, struct vmop_cfi_table **ret)
+{
+	struct vmop_cfi_table *other;
+	enum vmop_code_state state = build_from_guest(guest, mapping, ret), other_state;
+	bool is_partial = *ret && vmop_cfi_table_is_partial(*ret);
+	if (!mapping->file || (state != VMOP_CODE_UNREADABLE && !is_partial))
+		return state;
+	other_state = build_from_host(&mapping->key, host_path, &other);
+	if (other_state == VMOP_CODE_UNREADABLE)
+		return state;
+	vmop_cfi_table_destroy(*ret);
+	*ret = other;
+	return other_state;
 }

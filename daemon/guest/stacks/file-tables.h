@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The unwind table of a mapping of a guest's process, built from the file in the guest's page cache
- * or, for the vDSO, from the process's memory.
+ * or, for the vDSO, from the process's memory. Where pages of the file are absent, the same file of
+ * this machine can replace it (host-file.h).
  *
  * Thread: that of the vmop_guest. A table is immutable, and any thread may use and destroy it.
  */
@@ -14,6 +15,7 @@
 #include "libguest/guest.h"
 #include "libstack/table.h"
 #include "libstack/unwind.h"
+#include "libsym/build-id.h"
 
 /* The largest table, which is also what its build may take. */
 #define VMOP_GUEST_TABLE_MAX_BYTES ((size_t)64 << 20)
@@ -33,6 +35,9 @@ void vmop_guest_code_key_init(struct vmop_guest_code_key *key,
 			      const struct vmop_guest_process *process,
 			      const struct vmop_guest_vma *vma);
 
+/* Set *ret to the build-id in a key. False: it has none. */
+bool vmop_guest_code_key_build_id(const struct vmop_guest_code_key *key, struct vmop_build_id *ret);
+
 /* A mapping, as far as its table needs it. */
 struct vmop_guest_code_mapping {
 	struct vmop_guest_code_key key;
@@ -49,13 +54,14 @@ bool vmop_guest_code_mapping_init(struct vmop_guest_code_mapping *ret,
 				  const struct vmop_guest_vma *vma);
 
 /*
- * Build the table of a mapping. Return VMOP_CODE_HAS_TABLE, and set *ret to the table, which is the
- * caller's; VMOP_CODE_NO_TABLE: it has no CFI; or VMOP_CODE_UNREADABLE: the pages with its headers
- * or its CFI are not in the guest's memory, or it is too large or damaged. Other results set *ret
- * to NULL.
+ * Build the table of a mapping. host_path: where this machine may have the file; NULL or "": not
+ * known. Return VMOP_CODE_HAS_TABLE, and set *ret to the table, which is the caller's and may be
+ * partial; VMOP_CODE_NO_TABLE: it has no CFI; or VMOP_CODE_UNREADABLE: the pages with its headers
+ * or with all its CFI are not in the guest's memory, or it is too large or damaged. Other results
+ * set *ret to NULL.
  */
 enum vmop_code_state vmop_guest_table_build(struct vmop_guest *guest,
 					    const struct vmop_guest_code_mapping *mapping,
-					    struct vmop_cfi_table **ret);
+					    const char *host_path, struct vmop_cfi_table **ret);
 
 #endif

@@ -8,8 +8,14 @@
 #include "libutil/array.h"
 #include "libutil/error.h"
 
-/* The kernel and its modules lie in the upper 2 GiB (Documentation/arch/x86/x86_64/mm.rst). */
-#define TEXT_BASE UINT64_C(0xffffffff80000000)
+/*
+ * On x86-64 the kernel and its modules lie in the upper 2 GiB
+ * (Documentation/arch/x86/x86_64/mm.rst). On arm64 most modules are within 128 MiB of the kernel
+ * (arch/arm64/kernel/module.c), of which 1 GiB on each side is looked at.
+ */
+#define X86_TEXT_BASE UINT64_C(0xffffffff80000000)
+#define ARM64_REACH (UINT64_C(1) << 30)
+#define TEXT_BYTES (UINT64_C(2) << 30)
 #define IS_COLD (UINT32_C(1) << 31)
 
 /* The text of a distribution's kernel has 20 MiB, its largest module 3. */
@@ -25,7 +31,8 @@ struct piece {
 struct vmop_guest_kernel_text {
 	struct piece *pieces; /* by rising address, without overlap */
 	size_t n_pieces, pieces_capacity;
-	/* Offsets from TEXT_BASE, rising, with IS_COLD. */
+	uint64_t base;
+	/* Offsets from base, rising, with IS_COLD. */
 	uint32_t *functions;
 	size_t n_functions, functions_capacity;
 	bool *is_called; /* n_functions; with code only */
@@ -61,11 +68,12 @@ static bool add_function(struct vmop_guest_kernel_text *text, uint32_t function)
 static bool take_symbol(const struct vmop_guest_symbol *symbol, void *arg)
 {
 	struct vmop_guest_kernel_text *text = arg;
-	if (!symbol->type || !strchr("tTwW", symbol->type) || symbol->address < TEXT_BASE)
+	if (!symbol->type || !strchr("tTwW", symbol->type) ||
+	    symbol->address - text->base >= TEXT_BYTES)
 		return true;
 	text->has_kernel |= !symbol->module;
 	uint32_t cold = strstr(symbol->name, ".cold") ? IS_COLD : 0;
-	return add_function(text, (uint32_t)(symbol->address - TEXT_BASE) | cold);
+	return add_function(text, (uint32_t)(symbol->address - text->base) | cold);
 }
 
 static int by_address(const void *a, const void *b)
@@ -91,7 +99,7 @@ static void inherit(struct vmop_guest_kernel_text *text,
 		    const struct vmop_guest_kernel_text *before)
 {
 	for (size_t i = 0; i < before->n_functions; i++) {
-		uint64_t address = TEXT_BASE + (before->functions[i] & ~IS_COLD);
+		uint64_t address = text->base + (before->functions[i] & ~IS_COLD);
 		if (address >= kernel->text_start && address < kernel->image_end &&
 		    !add_function(text, before->functions[i]))
 			return;
@@ -120,7 +128,7 @@ static bool copy_code(struct vmop_guest *guest, struct piece *piece)
 
 static void add_piece(struct vmop_guest_kernel_text *text, uint64_t start, uint64_t end)
 {
-	if (start < TEXT_BASE || end <= start || end - start > MAX_PIECE_BYTES ||
+	if (start - text->base >= TEXT_BYTES || end <= start || end - start > MAX_PIECE_BYTES ||
 	    text->is_out_of_memory)
 		return;
 	text->is_out_of_memory =
@@ -177,7 +185,7 @@ static size_t find_index(const struct vmop_guest_kernel_text *text, uint64_t add
 	size_t low = 0, high = text->n_functions;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (TEXT_BASE + (text->functions[middle] & ~IS_COLD) <= address)
+		if (text->base + (text->functions[middle] & ~IS_COLD) <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -198,7 +206,7 @@ static void find_called(struct vmop_guest_kernel_text *text, const struct piece 
 		uint64_t target = piece->start + at + CALL_BYTES +
 				  (uint64_t)(int64_t)(int32_t)le32toh(relative);
 		size_t i = find_index(text, target);
-		if (i < text->n_functions && TEXT_BASE + (text->functions[i] & ~IS_COLD) == target)
+		if (i < text->n_functions && text->base + (text->functions[i] & ~IS_COLD) == target)
 			text->is_called[i] = true;
 	}
 }
@@ -220,12 +228,14 @@ vmop_guest_kernel_text_create(struct vmop_guest *guest, bool has_code,
 	struct vmop_guest_kernel_text *text = calloc(1, sizeof(*text));
 	if (!text || !kernel)
 		return text;
+	bool is_arm64 = strcmp(kernel->architecture, "arm64") == 0;
+	text->base = is_arm64 ? kernel->text_start - ARM64_REACH : X86_TEXT_BASE;
 	vmop_error_destroy(vmop_guest_each_symbol(guest, take_symbol, text));
-	if (!text->has_kernel && before)
+	if (!text->has_kernel && before && before->base == text->base)
 		inherit(text, kernel, before);
 	sort_functions(text);
 	add_pieces(text, guest, has_code);
-	if (has_code)
+	if (has_code && !is_arm64)
 		find_all_called(text);
 	if (text->is_out_of_memory) {
 		vmop_guest_kernel_text_destroy(text);
@@ -268,10 +278,10 @@ static bool find_function(void *arg, uint64_t address, struct vmop_kernel_functi
 	if (!piece || i == text->n_functions)
 		return false;
 	uint32_t function = text->functions[i];
-	ret->start = TEXT_BASE + (function & ~IS_COLD);
+	ret->start = text->base + (function & ~IS_COLD);
 	ret->end = piece->end;
 	if (i + 1 < text->n_functions) {
-		uint64_t next = TEXT_BASE + (text->functions[i + 1] & ~IS_COLD);
+		uint64_t next = text->base + (text->functions[i + 1] & ~IS_COLD);
 		ret->end = next < piece->end ? next : piece->end;
 	}
 	ret->is_cold = function & IS_COLD;

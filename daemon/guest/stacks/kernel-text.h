@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The code of a guest's x86-64 kernel and its modules, copied, and where its functions begin: for
- * stacks whose stack pointer is not known (libstack/kernel/search.h). Some 16 MiB of code, which is
- * copied only where it is needed, and 4 bytes a function.
+ * The code of a guest's kernel and its modules, copied, and where its functions begin. On x86-64
+ * for stacks whose stack pointer is not known (libstack/kernel/search.h): some 16 MiB of code,
+ * which is copied only where it is needed, and 4 bytes a function. On arm64 only the functions are
+ * used, for callers in the link register.
  *
  * Thread: of functions with a vmop_guest, that of the guest. A text is immutable, and any thread
  * may read it.

@@ -116,7 +116,7 @@ vmop_guest_orc_tables_publish(struct vmop_guest *guest, uint32_t code_generation
 	if (err)
 		tables->unusable = VMOP_STACK_UNREADABLE;
 	vmop_error_destroy(err);
-	if (tables->orc)
+	if (tables->orc || tables->is_arm64)
 		tables->text = vmop_guest_kernel_text_create(guest, has_code,
 							     before ? before->text : NULL);
 	return tables;

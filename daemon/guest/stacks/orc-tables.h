@@ -27,7 +27,10 @@ struct vmop_guest_orc_tables {
 	unsigned va_bits;	      /* arm64 */
 	struct vmop_orc *orc;	      /* x86-64; NULL: frame pointers */
 	enum vmop_stack_end unusable; /* not 0: the tables can't be used, for this reason */
-	/* With ORC, for stacks whose stack pointer is not known; may be NULL. */
+	/*
+	 * With ORC, for stacks whose stack pointer is not known; on arm64 for callers in the link
+	 * register. May be NULL.
+	 */
 	struct vmop_guest_kernel_text *text;
 	bool has_code; /* the code was wanted in text */
 };

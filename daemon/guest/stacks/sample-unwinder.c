@@ -9,24 +9,30 @@
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/stacks/table-cache.h"
 #include "daemon/guest/watch.h"
+#include "daemon/host/image.h"
 #include "libstack/kernel/search.h"
 #include "libstack/unwind.h"
 #include "libutil/clock.h"
 
-/* How long after a request an unwind table is requested again, which could not be read then. */
-#define RETRY_NS (10 * VMOP_NS_PER_S)
+/*
+ * How long after its first request an unwind table is requested again, which could not be read then
+ * as a whole. The time doubles with each request, so many times at most.
+ */
+#define RETRY_NS (5 * VMOP_NS_PER_S)
+#define RETRY_DOUBLINGS 7
 
 enum { PAGE_BYTES = 4096 };
 
 /* DWARF numbers of registers (vmop/stack.h). Guests have the host's architecture. */
 #if defined(__aarch64__)
-enum { MACHINE = EM_AARCH64, SP = 31, PC = 32, FP = 29 };
+enum { MACHINE = EM_AARCH64, SP = 31, PC = 32, FP = 29, LINK = 30 };
 #elif defined(__x86_64__)
 enum { MACHINE = EM_X86_64, SP = 7, PC = 16, FP = 6, DX = 1, RCX = 2, DI = 5, R10 = 10, R13 = 13 };
 #endif
 
 struct vmop_guest_sample_unwinder {
 	struct vmop_guest_watch *watch;
+	const struct vmop_images *images; /* NULL: none */
 	struct vmop_domain_id domain;
 	struct vmop_unwinder *user;
 	struct vmop_guest_table_cache tables;
@@ -49,6 +55,7 @@ void vmop_guest_sample_unwinder_destroy(struct vmop_guest_sample_unwinder *unwin
 }
 
 struct vmop_error *vmop_guest_sample_unwinder_create(struct vmop_guest_watch *watch,
+						     const struct vmop_images *images,
 						     struct vmop_domain_id domain,
 						     struct vmop_guest_sample_unwinder **ret)
 {
@@ -56,6 +63,7 @@ struct vmop_error *vmop_guest_sample_unwinder_create(struct vmop_guest_watch *wa
 	if (!unwinder)
 		return &vmop_error_no_memory;
 	unwinder->watch = watch;
+	unwinder->images = images;
 	unwinder->domain = domain;
 	vmop_guest_table_cache_init(&unwinder->tables, VMOP_GUEST_TABLE_CACHE_BYTES);
 	struct vmop_error *err = vmop_unwinder_create(MACHINE, &unwinder->user);
@@ -112,6 +120,8 @@ static void take_kernel_regs(const struct vmop_guest_context *context, struct vm
 	ret->r13 = regs[R13];
 	ret->di = regs[DI];
 	ret->dx = regs[DX];
+#else
+	ret->link = regs[LINK];
 #endif
 }
 
@@ -175,6 +185,14 @@ static bool is_on_user_stack(const struct vmop_guest_context *context,
 #endif
 }
 
+/* Request the code of the guest's kernel, once. */
+static void want_code(struct vmop_guest_sample_unwinder *unwinder)
+{
+	if (!unwinder->wants_code)
+		vmop_guest_watch_want_code(unwinder->watch, unwinder->domain);
+	unwinder->wants_code = true;
+}
+
 /* Search a stack whose stack pointer was not captured, into unwinder->frames. */
 static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 			 const struct vmop_guest_orc_tables *tables,
@@ -193,9 +211,7 @@ static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 		.user_pc = context->user_regs[PC],
 		.user_sp = context->user_regs[SP],
 	};
-	if (!unwinder->wants_code)
-		vmop_guest_watch_want_code(unwinder->watch, unwinder->domain);
-	unwinder->wants_code = true;
+	want_code(unwinder);
 	*unwound = (struct vmop_kernel_unwound){.end = VMOP_STACK_TABLE_LATE};
 	if (!tables->has_code)
 		return;
@@ -212,6 +228,22 @@ static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 	vmop_kernel_search(unwinder->searcher, &search, unwinder->frames, VMOP_STACK_FRAMES_MAX + 1,
 			   unwound, &found);
 	callers->is_likely = !found.is_certain;
+}
+
+/* arm64: add the caller of a function that has no frame record, or none yet. */
+static void add_link(struct vmop_guest_sample_unwinder *unwinder,
+		     const struct vmop_guest_orc_tables *tables,
+		     const struct vmop_kernel_regs *regs, struct vmop_kernel_unwound *unwound,
+		     struct vmop_guest_callers *callers)
+{
+	struct vmop_kernel_text text;
+	want_code(unwinder);
+	if (!tables->text)
+		return;
+	vmop_guest_kernel_text_view(tables->text, &text);
+	enum vmop_kernel_link link = vmop_frame_records_add_link(
+		regs, tables->va_bits, &text, unwinder->frames, VMOP_STACK_FRAMES_MAX + 1, unwound);
+	callers->is_likely = link == VMOP_KERNEL_LINK_LIKELY;
 }
 
 /*
@@ -266,6 +298,8 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 	else
 		vmop_guest_orc_tables_unwind(view->orc, &regs, &memory, unwinder->frames,
 					     VMOP_STACK_FRAMES_MAX + 1, &unwound);
+	if (view->orc->is_arm64)
+		add_link(unwinder, view->orc, &regs, &unwound, ret);
 	put_frames(unwinder->frames, 1, unwound.n_frames, ret);
 	ret->end = unwound.end;
 	*ret_entry = unwound.entry;
@@ -293,16 +327,40 @@ static void take_answers(struct vmop_guest_sample_unwinder *unwinder)
 					   answer.table);
 }
 
-/* Request a table that is not there, at first or after a while. */
+/* Return the time that must pass after the last request. */
+static uint64_t pause_ns(const struct vmop_guest_table_slot *slot)
+{
+	unsigned n = slot->n_requested;
+	if (!n)
+		return 0;
+	return RETRY_NS << (n - 1 < RETRY_DOUBLINGS ? n - 1 : RETRY_DOUBLINGS);
+}
+
+/* Find where this machine has a guest's file, if a program here has it mapped. */
+static void find_host_path(const struct vmop_guest_sample_unwinder *unwinder,
+			   const struct vmop_guest_code_key *key, char *ret)
+{
+	struct vmop_build_id id;
+	*ret = 0;
+	if (!unwinder->images || !vmop_guest_code_key_build_id(key, &id))
+		return;
+	const char *path = vmop_images_host_path(unwinder->images, &id);
+	if (path && vmop_host_file_is_path_allowed(path))
+		memcpy(ret, path, strlen(path) + 1);
+}
+
+/* Request a table that is not there as a whole, at first or after a while. */
 static void request(struct space *space, const struct vmop_guest_code_mapping *mapping,
 		    struct vmop_guest_table_slot *slot)
 {
 	struct vmop_guest_sample_unwinder *unwinder = space->unwinder;
 	if (!space->now_ns)
 		space->now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	if (slot->requested_ns && space->now_ns - slot->requested_ns < RETRY_NS)
+	if (space->now_ns - slot->requested_ns < pause_ns(slot))
 		return;
-	if (vmop_guest_watch_request_table(unwinder->watch, unwinder->domain, mapping))
+	struct vmop_guest_table_request request = {.domain = unwinder->domain, .mapping = *mapping};
+	find_host_path(unwinder, &mapping->key, request.host_path);
+	if (vmop_guest_watch_request_table(unwinder->watch, &request))
 		vmop_guest_table_cache_ask(&unwinder->tables, slot, space->now_ns);
 }
 
@@ -323,7 +381,8 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	struct vmop_guest_table_slot *slot = vmop_guest_table_cache_find(tables, &mapping.key);
 	if (!slot)
 		slot = vmop_guest_table_cache_add(tables, &mapping.key);
-	if (slot->state == VMOP_CODE_PENDING || slot->state == VMOP_CODE_UNREADABLE)
+	if (slot->state == VMOP_CODE_PENDING || slot->state == VMOP_CODE_UNREADABLE ||
+	    slot->is_partial)
 		request(space, &mapping, slot);
 	ret->state = slot->state;
 	ret->table = slot->table;
@@ -402,6 +461,25 @@ static void take_user_regs(const struct vmop_guest_context *context,
 	ret[FP] = entry->fp;
 }
 
+/* The first address of x86-64's stacks for entries (Linux: Documentation/arch/x86/x86_64/mm.rst).
+ */
+#define ENTRY_STACKS UINT64_C(0xfffffe0000000000)
+
+/*
+ * Return whether the kernel's stack is not that of the task: it ends in other user registers than
+ * the task's stack. The kernel changes the stack some instructions before its current task (Linux:
+ * __switch_to_asm, __switch_to). On a stack for entries, the task's have not been stored yet.
+ */
+static bool is_stack_of_other_task(const struct vmop_guest_context *context,
+				   const struct vmop_kernel_entry *entry, bool is_in_entry)
+{
+	const uint64_t *saved = context->user_regs;
+	return MACHINE == EM_X86_64 && !is_in_entry && entry->is_known &&
+	       context->parts & VMOP_GUEST_HAS_SP && context->regs[SP] < ENTRY_STACKS &&
+	       context->parts & VMOP_GUEST_HAS_USER_REGS &&
+	       (saved[PC] != entry->pc || saved[SP] != entry->sp);
+}
+
 /* ---- both ------------------------------------------------------------------ */
 
 void vmop_guest_sample_unwinder_unwind(struct vmop_guest_sample_unwinder *unwinder,
@@ -420,6 +498,10 @@ void vmop_guest_sample_unwinder_unwind(struct vmop_guest_sample_unwinder *unwind
 		return;
 	if (!is_user && !unwind_kernel(unwinder, view, context, ret, &entry))
 		return;
+	if (!is_user && is_stack_of_other_task(context, &entry, ret->n == 0)) {
+		ret->end = VMOP_STACK_NOT_RECORDED;
+		return;
+	}
 	take_user_regs(context, is_user ? NULL : &entry, ret->n == 0, regs);
 	unwind_user(unwinder, process, context, regs, is_user, ret);
 }

@@ -6,7 +6,8 @@
  *
  * Tables come from the guest's memory by way of the watching thread (watch.h), and are published in
  * its views. A stack that needs a table which is not there yet ends there, and the table is
- * requested for later samples.
+ * requested for later samples. A table that is partial or could not be read is requested again, at
+ * growing intervals: the guest may have read more of the file.
  *
  * Sampling thread. Per sample: bounded work, no allocation, no wait.
  */
@@ -25,6 +26,7 @@
 
 struct vmop_guest_sample_unwinder;
 struct vmop_guest_watch;
+struct vmop_images;
 
 /*
  * A frame in one word: the kernel's addresses have bit 63, and a frame whose bit 62 differs from
@@ -50,14 +52,17 @@ struct vmop_guest_callers {
 	uint64_t frames[VMOP_STACK_FRAMES_MAX];
 	size_t n;
 	enum vmop_stack_end end;
-	bool is_likely; /* the stack pointer was not captured, and found by a search */
+	/* The stack pointer was found by a search, or a caller in the link register. */
+	bool is_likely;
 };
 
 /*
- * Create an unwinder for one watched guest. watch, by which it requests tables, must outlive it.
+ * Create an unwinder for one watched guest. watch, by which it requests tables, must outlive it,
+ * and so must images, among which files of the host may be the same as the guest's; NULL: none.
  * Destroy it with vmop_guest_sample_unwinder_destroy.
  */
 struct vmop_error *vmop_guest_sample_unwinder_create(struct vmop_guest_watch *watch,
+						     const struct vmop_images *images,
 						     struct vmop_domain_id domain,
 						     struct vmop_guest_sample_unwinder **ret);
 void vmop_guest_sample_unwinder_destroy(struct vmop_guest_sample_unwinder *unwinder);

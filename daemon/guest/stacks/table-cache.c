@@ -84,6 +84,7 @@ void vmop_guest_table_cache_ask(struct vmop_guest_table_cache *cache,
 	cache->n_asked += !slot->is_asked;
 	slot->is_asked = true;
 	slot->requested_ns = now_ns;
+	slot->n_requested += slot->n_requested < UINT8_MAX;
 }
 
 /* Make room for bytes more. Return false if there can't be so much. */
@@ -108,6 +109,20 @@ static void set_table(struct vmop_guest_table_cache *cache, struct vmop_guest_ta
 	slot->table_bytes = bytes;
 }
 
+/* Return whether a slot's partial table is better than an answer. */
+static bool is_better(const struct vmop_guest_table_slot *slot, enum vmop_code_state state,
+		      const struct vmop_cfi_table *table)
+{
+	struct vmop_cfi_facts present, facts;
+	if (!slot->table || !slot->is_partial)
+		return false;
+	if (!table || !vmop_cfi_table_is_partial(table))
+		return state == VMOP_CODE_UNREADABLE;
+	vmop_cfi_table_facts(slot->table, &present);
+	vmop_cfi_table_facts(table, &facts);
+	return facts.n_rows < present.n_rows;
+}
+
 void vmop_guest_table_cache_put(struct vmop_guest_table_cache *cache,
 				const struct vmop_guest_code_key *key, enum vmop_code_state state,
 				struct vmop_cfi_table *table)
@@ -120,8 +135,13 @@ void vmop_guest_table_cache_put(struct vmop_guest_table_cache *cache,
 	}
 	cache->n_asked -= slot->is_asked;
 	slot->is_asked = false;
+	if (is_better(slot, state, table)) {
+		vmop_cfi_table_destroy(table);
+		return;
+	}
 	set_table(cache, slot, NULL, 0);
 	slot->state = state;
+	slot->is_partial = table && vmop_cfi_table_is_partial(table);
 	if (!table)
 		return;
 	vmop_cfi_table_facts(table, &facts);

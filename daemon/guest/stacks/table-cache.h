@@ -23,7 +23,9 @@ struct vmop_guest_table_slot {
 	size_t table_bytes;
 	uint64_t used;	       /* a number that rises with each use */
 	uint64_t requested_ns; /* CLOCK_MONOTONIC; the last time */
+	uint8_t n_requested;   /* times; at most 255 */
 	bool is_asked;	       /* no answer has come to that request */
+	bool is_partial;       /* the table lacks what the guest did not have in memory */
 };
 
 struct vmop_guest_table_cache {
@@ -52,7 +54,10 @@ struct vmop_guest_table_slot *vmop_guest_table_cache_add(struct vmop_guest_table
 void vmop_guest_table_cache_ask(struct vmop_guest_table_cache *cache,
 				struct vmop_guest_table_slot *slot, uint64_t now_ns);
 
-/* Store an answer; the table passes to the cache. That for a key which has gone is dropped. */
+/*
+ * Store an answer; the table passes to the cache. That for a key which has gone is dropped, and so
+ * is one that is worse than a partial table which the cache has.
+ */
 void vmop_guest_table_cache_put(struct vmop_guest_table_cache *cache,
 				const struct vmop_guest_code_key *key, enum vmop_code_state state,
 				struct vmop_cfi_table *table);

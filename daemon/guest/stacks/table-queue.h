@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "daemon/guest/stacks/file-tables.h"
+#include "daemon/guest/stacks/host-file.h"
 #include "vmop/ids.h"
 
 #define VMOP_GUEST_TABLE_QUEUE 64
@@ -18,6 +19,7 @@
 struct vmop_guest_table_request {
 	struct vmop_domain_id domain;
 	struct vmop_guest_code_mapping mapping;
+	char host_path[VMOP_HOST_FILE_PATH_BYTES]; /* of the same file on this machine; "": none */
 };
 
 struct vmop_guest_table_answer {

@@ -2,17 +2,23 @@
 #include "daemon/guest/stacks/user-stacks.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/guest/guest-file.h"
 #include "daemon/guest/stacks/file-tables.h"
+#include "daemon/guest/stacks/host-file.h"
 #include "libsym/symtab.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
 enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10, SHORT_COPY_BYTES = 8 << 10 };
+
+/* How long after a file was read it is read again, if some of its pages were absent. */
+#define RETRY_NS (30 * VMOP_NS_PER_S)
 
 /* Files of all processes together. Code of further ones is unreadable until the next begin. */
 #define MAX_FILES 1024u
@@ -24,6 +30,7 @@ struct file {
 	struct vmop_cfi_table *table;
 	struct vmop_symtab *symtab;
 	enum vmop_code_state state;
+	uint64_t read_ns; /* CLOCK_MONOTONIC */
 };
 
 struct vmop_user_stacks {
@@ -40,14 +47,40 @@ struct vmop_user_stacks {
 	uint8_t copy[STACK_COPY_BYTES];
 };
 
+static size_t table_bytes(const struct file *file)
+{
+	struct vmop_cfi_facts facts = {0};
+	if (file->table)
+		vmop_cfi_table_facts(file->table, &facts);
+	return facts.table_bytes;
+}
+
+static void drop_file(struct vmop_user_stacks *stacks, size_t i)
+{
+	struct file *file = &stacks->files[i];
+	stacks->tables_bytes -= table_bytes(file);
+	vmop_cfi_table_destroy(file->table);
+	vmop_symtab_destroy(file->symtab);
+	*file = stacks->files[--stacks->n_files];
+}
+
 static void drop_files(struct vmop_user_stacks *stacks)
 {
-	for (size_t i = 0; i < stacks->n_files; i++) {
-		vmop_cfi_table_destroy(stacks->files[i].table);
-		vmop_symtab_destroy(stacks->files[i].symtab);
+	while (stacks->n_files)
+		drop_file(stacks, stacks->n_files - 1);
+}
+
+/* Drop the files of which pages were absent that may be there now, so that they are read again. */
+static void drop_incomplete_files(struct vmop_user_stacks *stacks)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	for (size_t i = stacks->n_files; i-- > 0;) {
+		const struct file *file = &stacks->files[i];
+		bool is_whole = file->table ? !vmop_cfi_table_is_partial(file->table)
+					    : file->state != VMOP_CODE_UNREADABLE;
+		if (!is_whole && now_ns - file->read_ns > RETRY_NS)
+			drop_file(stacks, i);
 	}
-	stacks->n_files = 0;
-	stacks->tables_bytes = 0;
 }
 
 void vmop_user_stacks_destroy(struct vmop_user_stacks *stacks)
@@ -89,14 +122,29 @@ void vmop_user_stacks_begin(struct vmop_user_stacks *stacks,
 		max_cpu_ns ? vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) + max_cpu_ns : 0;
 	if (stacks->n_files == MAX_FILES || stacks->tables_bytes > MAX_TABLES_BYTES)
 		drop_files(stacks);
+	drop_incomplete_files(stacks);
 }
 
 /* ---- files ----------------------------------------------------------------- */
 
+/* Return a descriptor of this machine's debug file or of its copy of a guest's file, or -1. */
+static int open_host_file(const struct vmop_guest_code_key *key)
+{
+	struct vmop_build_id id;
+	if (!vmop_guest_code_key_build_id(key, &id))
+		return -1;
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = vmop_host_file_open_debug(root, &id);
+	return fd < 0 ? vmop_host_file_open(root, &id, NULL) : fd;
+}
+
+/* Read symbols from this machine's files, which are whole, or else from the guest's page cache. */
 static void read_symbols(struct vmop_user_stacks *stacks, struct file *file, uint64_t handle)
 {
-	_cleanup_close_ int fd = -1;
-	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, handle, &fd);
+	struct vmop_error *err = NULL;
+	_cleanup_close_ int fd = open_host_file(&file->key);
+	if (fd < 0)
+		err = vmop_guest_file_copy(stacks->guest, handle, &fd);
 	if (!err)
 		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab);
 	vmop_error_destroy(err);
@@ -129,13 +177,9 @@ static const struct file *find_file(struct vmop_user_stacks *stacks,
 	    !vmop_array_reserve(stacks->files, stacks->files_capacity, stacks->n_files + 1))
 		return NULL;
 	struct file *file = &stacks->files[stacks->n_files++];
-	*file = (struct file){.key = mapping.key};
-	file->state = vmop_guest_table_build(stacks->guest, &mapping, &file->table);
-	if (file->table) {
-		struct vmop_cfi_facts facts;
-		vmop_cfi_table_facts(file->table, &facts);
-		stacks->tables_bytes += facts.table_bytes;
-	}
+	*file = (struct file){.key = mapping.key, .read_ns = vmop_clock_ns(CLOCK_MONOTONIC)};
+	file->state = vmop_guest_table_build(stacks->guest, &mapping, NULL, &file->table);
+	stacks->tables_bytes += table_bytes(file);
 	if (mapping.file && stacks->has_symbols)
 		read_symbols(stacks, file, mapping.file);
 	return file;

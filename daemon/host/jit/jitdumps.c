@@ -2,6 +2,7 @@
 #include "daemon/host/jit/jitdumps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -596,4 +597,13 @@ void vmop_jitdumps_destroy(struct vmop_jitdumps *dumps)
 	HASH_ITER (hh, dumps->entries, entry, next)
 		forget(dumps, entry);
 	free(dumps);
+}
+
+int vmop_jitdumps_open_file(const struct vmop_jitdumps *dumps, const struct vmop_image *image)
+{
+	struct entry *entry, *next;
+	HASH_ITER (hh, dumps->entries, entry, next)
+		if (entry->image == image && entry->followed.fd >= 0 && !*entry->note)
+			return fcntl(entry->followed.fd, F_DUPFD_CLOEXEC, 0);
+	return -1;
 }

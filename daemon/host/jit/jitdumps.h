@@ -64,4 +64,10 @@ bool vmop_jitdumps_sampled(struct vmop_jitdumps *dumps, struct vmop_image *image
  */
 void vmop_jitdumps_collect(struct vmop_jitdumps *dumps, bool is_last);
 
+/*
+ * Return a descriptor of the jitdump whose functions are in image, which the caller closes; -1:
+ * it has no jitdump, or one that is being read, or is not used.
+ */
+int vmop_jitdumps_open_file(const struct vmop_jitdumps *dumps, const struct vmop_image *image);
+
 #endif

@@ -31,7 +31,7 @@ int vmop_perf_attachment_open(struct vmop_perf_attachment *attachment,
 }
 
 int vmop_perf_attachment_attach(struct vmop_perf_attachment *attachment, int event_fd, size_t event,
-				uint32_t max_frames)
+				uint32_t max_frames, bool is_software)
 {
 	if (event > VMOP_BPF_COOKIE_EVENT_MASK) {
 		errno = E2BIG;
@@ -45,7 +45,7 @@ int vmop_perf_attachment_attach(struct vmop_perf_attachment *attachment, int eve
 	int fd;
 	do {
 		fd = vmop_bpf_program_attach(attachment->program, event_fd, (uint16_t)event,
-					     max_frames);
+					     max_frames, is_software);
 	} while (fd < 0 && errno == EMFILE && vmop_perf_raise_file_limit());
 	if (fd < 0)
 		return -1;

@@ -35,7 +35,7 @@ int vmop_perf_attachment_open(struct vmop_perf_attachment *attachment,
 /* Attach the program to an event of the CPU: vmop_bpf_program_attach. Return 0, or -1 with errno.
  */
 int vmop_perf_attachment_attach(struct vmop_perf_attachment *attachment, int event_fd, size_t event,
-				uint32_t max_frames);
+				uint32_t max_frames, bool is_software);
 
 /*
  * Detach the program from the CPU's events, whose samples are perf's own again. The output event

@@ -120,3 +120,16 @@ unit_tests_passed() {
 	done <unit-tests
 	between "unit tests passed ($skipped skipped)" "$passed" "$1" 1000
 }
+
+# check_arm64 GUEST...: check the guests of scenarios with l1/contexts.sh, which have no disk.
+check_arm64() {
+	local guest
+	for guest; do
+		check_guest "$guest" vdso
+		matches "$guest: the program reads it" "$guest.status.out" '^contexts .*arm64'
+		between "$guest: user samples that are exact and have a file, percent" \
+			"$(percent "$(count "$guest" exact_user)" "$(count "$guest" user_with_file)")" 99.5 100
+		between "$guest: samples that are exact, percent" \
+			"$(percent "$(count "$guest" exact)" "$(count "$guest" all)")" 99 100
+	done
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: jit map|bare MILLISECONDS: burn so much CPU time in two functions that are made at run
-// time in anonymous memory, 75 % in jit_major and 25 % in jit_minor, record it and end. map: the
-// names are in /tmp/perf-PID.map.
+// usage: jit map|bare MILLISECONDS: burn so much CPU time (record.h) in two functions that are made
+// at run time in anonymous memory, 75 % in jit_major and 25 % in jit_minor, record it and end. map:
+// the names are in /tmp/perf-PID.map.
 #include "record.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ static const unsigned char code[] = {0x01, 0x7c, 0x00, 0x9b, 0x00, 0x04, 0x00, 0
 				     0xc1, 0xff, 0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6};
 #endif
 
-enum { MINOR_OFFSET = 2048, CODE_BYTES = 4096 };
+enum { MINOR_OFFSET = 2048, CODE_BYTES = 4096, MINOR_TURNS = 10000, MAJOR_TURNS = 3 * MINOR_TURNS };
 
 static char *make_code(void)
 {
@@ -48,17 +48,19 @@ static void write_map(const char *page)
 int main(int argc, char **argv)
 {
 	const uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
-	const uint64_t limit_ns = argc > 2 ? strtoul(argv[2], NULL, 10) * 1000000 : 0;
+	unsigned long left =
+		argc > 2 ? strtoul(argv[2], NULL, 10) * TURNS_PER_MS / (MAJOR_TURNS + MINOR_TURNS)
+			 : 0;
 	char *page = make_code();
 	void (*major)(unsigned long), (*minor)(unsigned long);
 	*(void **)&major = page;
 	*(void **)&minor = page + MINOR_OFFSET;
 	if (argc > 1 && !strcmp(argv[1], "map"))
 		write_map(page);
-	do {
-		major(30000);
-		minor(10000);
-	} while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < limit_ns);
+	for (; left; left--) {
+		major(MAJOR_TURNS);
+		minor(MINOR_TURNS);
+	}
 	record_run(argc > 1 ? argv[1] : "bare", start_ns);
 	return 0;
 }

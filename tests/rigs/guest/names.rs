@@ -3,7 +3,10 @@
 // must be demangled, and record it as record.h does.
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::time::{Duration, Instant};
+
+// As in record.h.
+const TURNS_PER_MS: u64 = 500_000;
+const TURNS: u64 = 10_000;
 
 mod mill {
     pub struct Wheel<T>(pub T);
@@ -21,11 +24,10 @@ mod mill {
 }
 
 fn main() {
-    let start = Instant::now();
-    let limit_ms = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(0);
+    let limit_ms: u64 = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(0);
     let mut sink = 0;
-    while start.elapsed() < Duration::from_millis(limit_ms) {
-        sink ^= std::hint::black_box(mill::Wheel(7u32)).grind(10000);
+    for _ in 0..limit_ms * (TURNS_PER_MS / TURNS) {
+        sink ^= std::hint::black_box(mill::Wheel(7u32)).grind(TURNS);
     }
     std::hint::black_box(sink);
     let pid = std::fs::read_link("/proc/self").unwrap();

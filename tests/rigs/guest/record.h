@@ -21,6 +21,13 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/*
+ * The turns of a loop of a few dependent operations in a millisecond of a current processor. The
+ * programs count turns, because a process's clock counts more on an emulated machine: starting a
+ * program takes longer than it may live, and the processor's other work counts as the process's.
+ */
+#define TURNS_PER_MS 500000UL
+
 static inline void record_run(const char *function, uint64_t start_ns)
 {
 	char line[128], pid[16] = "", comm[17] = "";

@@ -97,11 +97,16 @@ show_guest() {
 	grep -E '^(MemFree|MemAvailable|Shmem):' /proc/meminfo
 }
 
+# The seconds that a guest may take to boot. This machine reaches its userland, which sources this
+# file, in 3 to 8 s on an idle processor and in 40 s on a very busy one, where a guest with two vCPUs
+# needs more than 240 s.
+boot_limit_s=$((240 + 10 * $(up_s)))
+
 # wait_guest NAME PATTERN [SECONDS]: wait until its console has a line "RIG PATTERN...". Fails the
 # scenario otherwise (READY: with fail_boot). The clock limits the wait: on a busy machine an
 # iteration takes far longer than its sleep.
 wait_guest() {
-	end_s=$(($(up_s) + ${3:-240}))
+	end_s=$(($(up_s) + ${3:-$boot_limit_s}))
 	while ! grep -q "^RIG $2" "/tmp/guests/$1/console"; do
 		if [ "$(up_s)" -ge $end_s ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
 			show_guest "$1"
@@ -137,13 +142,30 @@ guest_record() {
 # wait_known NAME: wait until the daemon knows the guest's kernel. Stores a time soon after that in
 # NAME.from, in seconds since 1970, for reports of the samples from then on.
 wait_known() {
-	end_s=$(($(up_s) + 240))
+	end_s=$(($(up_s) + boot_limit_s))
 	until vmopcontrol --status | sed -n "/^$1: /,/^[^ ]/p" | grep -q 'inside: kernel symbols and processes'; do
 		[ "$(up_s)" -lt $end_s ] || fail "the kernel of guest $1 was never found"
 		usleep 500000
 	done
 	echo $(($(date +%s) + 2)) >"/results/$1.from"
 	say "KNOWN $1"
+}
+
+# samples_of NAME: print the number of samples that the daemon has of a guest's code.
+samples_of() {
+	vmopcontrol --status | awk -v name="$1" '$1 == name { n = $4 + $5 } END { print n + 0 }'
+}
+
+# wait_samples NAME COUNT SECONDS: wait until the daemon has so many more samples of the guest's code,
+# or the time is over: the check fails if they are too few. On a busy machine, far fewer samples
+# come in a second than the session's rate.
+wait_samples() {
+	end_s=$(($(up_s) + $3))
+	wanted=$(($(samples_of "$1") + $2))
+	while [ "$(samples_of "$1")" -lt $wanted ] && [ "$(up_s)" -lt $end_s ]; do
+		sleep 4
+	done
+	say "SAMPLES $1 $(samples_of "$1")"
 }
 
 # run NAME COMMAND...: store its output and exit status in NAME.out, NAME.err and NAME.status. Never
@@ -155,4 +177,42 @@ run() {
 	timeout "${RUN_LIMIT_S:-60}" "$@" >"/results/$step.out" 2>"/results/$step.err" || status=$?
 	echo "$status" >"/results/$step.status"
 	say "RAN $step: $* -> $status"
+}
+
+# gallery_session NAME EVENTS SECONDS: record a session of that many seconds, and keep it.
+gallery_session() {
+	session=$1 events=$2 seconds=$3
+	# The set-up keeps the domains of the session before: a name of a guest that is gone is refused.
+	run "$session.start" vmopcontrol --start "--event=$events" --guest-cpu=100% "--session-dir=/tmp/$session" \
+		--passive-domains=all
+	case $session in
+	*-guest) wait_known "${session%-guest}" ;;
+	esac
+	sleep "$seconds"
+	run "$session.stop" vmopcontrol --shutdown
+	run "$session" vmopreport "--session-dir=/tmp/$session" --symbols --by=domain,image,symbol --image-path=/tmp/gallery/bin
+	cp "/tmp/$session/current.vmop" "/results/$session.vmop"
+}
+
+# gallery EVENTS SECONDS [WORD]...: record the programs of doc/gallery on the host, and each in a guest
+# of its name with these words.  The programs are those of the guest's initramfs.
+gallery() {
+	events=$1 seconds=$2
+	shift 2
+	mkdir -p /tmp/gallery
+	for initramfs in /guest/*/initramfs; do
+		(cd /tmp/gallery && busybox cpio -id bin/cg bin/walk <"$initramfs" 2>/dev/null)
+	done
+	for work in cg walk; do
+		(while :; do "/tmp/gallery/bin/$work" 50; done >/dev/null) &
+		loop=$!
+		gallery_session $work-host "$events" "$seconds"
+		kill $loop
+		killall $work || true
+		[ $work = cg ] && number=1 || number=2
+		start_guest $work "0000000$number-2222-3333-4444-555555555555" rig.mode=$work "$@"
+		wait_guest $work READY
+		gallery_session $work-guest "$events" "$seconds"
+		kill_guest $work
+	done
 }

@@ -220,7 +220,9 @@ static void check_current(void)
 /* Return whether the registers at the end of a waiting task's stack are those of user code. */
 static bool has_user_regs(const struct vmop_guest_process *process)
 {
-	uint64_t bytes = (uint32_t)guest->layout.value[VMOP_LAYOUT_PT_REGS_BYTES];
+	/* The part of arm64's struct that is struct user_pt_regs. */
+	uint64_t bytes =
+		is_arm64() ? 272 : (uint32_t)guest->layout.value[VMOP_LAYOUT_PT_REGS_BYTES];
 	uint64_t regs = u64(process->task + numbers.task_stack) + numbers.stack_bytes -
 			numbers.entry_regs_end - bytes;
 	/* arch/x86/include/asm/ptrace.h: ip, cs; arch/arm64/include/asm/ptrace.h: pc, pstate */

@@ -166,6 +166,8 @@ static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *la
 		size = 16;
 	if (strcmp(type, "page") == 0)
 		size = 64;
+	if (strcmp(type, "pt_regs") == 0)
+		size = 336; /* as arm64's of Linux 6.1 */
 	btf_type(btf, type, strlen(type), 4u << 24 | members, size);
 	for (uint32_t i = 0; i < members; i++) {
 		btf_u32(btf, name[i]);

@@ -17,7 +17,7 @@ struct vmop_cfi_table {
 	const struct rule_row *rows; /* by offset */
 	size_t n_rows;
 	uint64_t entry_start, entry_end;
-	bool ends_with_zero;
+	bool ends_with_zero, is_partial;
 	const struct vmop_cfi_entry *entry; /* of every function; may be NULL */
 };
 

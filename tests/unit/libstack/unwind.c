@@ -308,6 +308,9 @@ static void entry_points(void **state)
 	(void)state;
 	world.regs[RBP] = 1;
 	expect(&world, VMOP_STACK_NO_CFI, CODE + 0x910);
+	world.table.is_partial = true;
+	expect(&world, VMOP_STACK_UNREADABLE, CODE + 0x910);
+	world.table.is_partial = false;
 	world.table.entry_start = AT(0x900);
 	world.table.entry_end = AT(0x940);
 	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x910);

@@ -15,7 +15,10 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "libsym/code.h"
+#include "libsym/lines.h"
 #include "libsym/resolver.h"
+#include "libutil/clock.h"
 
 #define TARGET VMOP_TEST_BUILDDIR "/tests/unit/libsym/target"
 #define BUILD_ID "5eed0123456789abcdef5eed0123456789abcdef"
@@ -163,6 +166,58 @@ static void a_program_that_is_gone_is_fetched_too(void **state)
 	assert_true(becomes_resolved("absent", "target_local"));
 }
 
+/* Set ret to a source file of the program, as its DWARF names it. */
+static void find_source(char ret[4096])
+{
+	const struct vmop_image_ref ref = {.path = TARGET};
+	struct vmop_resolver *resolver;
+	struct vmop_lines *lines;
+	struct vmop_image_lines *image;
+	struct vmop_line line = {0};
+	const char *reason;
+	assert_null(vmop_resolver_create(&(const struct vmop_resolver_options){0}, &resolver));
+	assert_null(vmop_lines_create(resolver, 60 * VMOP_NS_PER_S, &lines));
+	assert_null(vmop_lines_open(lines, &ref, &image, &reason));
+	assert_non_null(image);
+	for (uint64_t offset = 0; offset < 0x10000 && !line.path; offset++)
+		assert_true(vmop_lines_find(lines, image, offset, &line));
+	assert_non_null(line.path);
+	snprintf(ret, 4096, "%s%s%s", line.path[0] == '/' ? "" : line.folder,
+		 line.path[0] == '/' ? "" : "/", line.path);
+	vmop_lines_destroy(lines);
+	vmop_resolver_destroy(resolver);
+}
+
+/* The server has indexed the program by now: the tests before waited for it. */
+static void source_files_are_fetched(void **state)
+{
+	(void)state;
+	char path[4096], text[4096] = "";
+	const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+	struct vmop_image_ref ref = {.path = TARGET};
+	struct vmop_resolver *resolver;
+	int fd = -1;
+	find_source(path);
+	assert_true(vmop_build_id_parse(BUILD_ID, &ref.build_id));
+	for (int i = 0; i < MAX_TRIES && fd < 0; i++) {
+		char cache[64];
+		snprintf(cache, sizeof(cache), "%s/source-%d", dir, i);
+		setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+		assert_null(vmop_resolver_create(
+			&(const struct vmop_resolver_options){.use_debuginfod = true}, &resolver));
+		fd = vmop_source_from_debuginfod(resolver, &ref, path);
+		assert_int_equal(vmop_source_from_debuginfod(resolver, &ref, "/nonexistent.c"), -1);
+		assert_int_equal(vmop_source_from_debuginfod(resolver, &ref, "relative.c"), -1);
+		vmop_resolver_destroy(resolver);
+		if (fd < 0)
+			nanosleep(&pause, NULL);
+	}
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	assert_non_null(strstr(text, "SPDX-License-Identifier"));
+	close(fd);
+}
+
 static void a_server_that_is_gone_costs_nothing_but_its_symbols(void **state)
 {
 	(void)state;
@@ -178,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_information_is_fetched),
 		cmocka_unit_test(a_program_that_is_gone_is_fetched_too),
+		cmocka_unit_test(source_files_are_fetched),
 		cmocka_unit_test(a_server_that_is_gone_costs_nothing_but_its_symbols),
 	};
 #ifndef HAVE_DEBUGINFOD

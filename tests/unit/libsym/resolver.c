@@ -497,6 +497,49 @@ static void the_vdso_is_our_own(void **state)
 	vmop_resolver_destroy(outcome.resolver);
 }
 
+/* Return the symbols of the file `name` in dir with a cache there; NULL: none were found. */
+static struct outcome resolve_cached(const char *name)
+{
+	const struct vmop_resolver_options options = {.cache_path = in_dir("cache/symbols")};
+	struct vmop_image_ref ref = ref_of(in_dir(name), BUILD_ID);
+	return resolve(&options, &ref);
+}
+
+static void the_next_run_finds_the_symbols_in_the_cache(void **state)
+{
+	(void)state;
+	assert_int_equal(run("cp @full @cached"), 0);
+	struct outcome outcome = resolve_cached("cached");
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("test -s @cache/symbols/" BUILD_ID " && rm @cached"), 0);
+	outcome = resolve_cached("cached"); /* without the file */
+	assert_complete(outcome.symtab);
+	assert_null(outcome.reason);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("printf x >>@cache/symbols/" BUILD_ID), 0);
+	outcome = resolve_cached("cached"); /* with a damaged entry */
+	assert_null(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("rm -r @cache"), 0);
+}
+
+/* Any user can give a program any build-id. It must not name the functions of another one. */
+static void files_of_other_users_are_not_cached(void **state)
+{
+	(void)state;
+	static const char *const makes_foreign[] = {"chown 65534 @foreign", "chmod 646 @foreign"};
+	for (size_t i = geteuid() != 0; i < 2; i++) {
+		assert_int_equal(run("rm -f @foreign; cp @full @foreign"), 0);
+		assert_int_equal(run("%s", makes_foreign[i]), 0);
+		struct outcome outcome = resolve_cached("foreign");
+		assert_complete(outcome.symtab);
+		vmop_resolver_destroy(outcome.resolver);
+		assert_int_not_equal(run("test -e @cache/symbols/" BUILD_ID), 0);
+	}
+	assert_int_equal(run("rm -r @cache @foreign"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +560,8 @@ int main(void)
 		cmocka_unit_test(what_was_found_is_kept),
 		cmocka_unit_test(kernel_text_is_read_for_addresses_alone),
 		cmocka_unit_test(the_vdso_is_our_own),
+		cmocka_unit_test(the_next_run_finds_the_symbols_in_the_cache),
+		cmocka_unit_test(files_of_other_users_are_not_cached),
 	};
 	if (system("command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
 		puts("skipped: needs objcopy and strip of binutils");

@@ -58,6 +58,7 @@ static void every_key(void **state)
 			   "off-cpu = 25\n"
 			   "off-cpu-states = d, R\n"
 			   "guest-context = on\n"
+			   "code = 64K\n"
 			   "callgraph = cfi:32K\n"
 			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
@@ -82,6 +83,7 @@ static void every_key(void **state)
 	assert_int_equal(setup.off_cpu.hz, 25);
 	assert_int_equal(setup.off_cpu.states, VMOP_OFF_CPU_UNINTERRUPTIBLE | VMOP_OFF_CPU_READY);
 	assert_int_equal(setup.guest_context, VMOP_SETUP_CONTEXT_ON);
+	assert_int_equal(setup.code_bytes, 65536);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
 	assert_int_equal(setup.stacks.user_stack_bytes, 32768);
 	assert_int_equal(setup.stacks.max_frames, 64);
@@ -110,6 +112,7 @@ static void format_is_parsed_again(void **state)
 				   "guest-context = off\n"
 				   "off-cpu = 100Hz\n"
 				   "off-cpu-states = D,S,K,I,T,R\n"
+				   "code = off\n"
 				   "callgraph = cfi:64K\n"
 				   "callgraph-depth = 9\n"
 				   "buffer-size = 65536\n"

@@ -45,7 +45,7 @@ static int begin(void **state)
 	vmm = vmm_begin();
 	assert_null(vmop_images_init(&images, 1024));
 	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
-	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, &guests));
+	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, NULL, &guests));
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);
 	vmop_domain_set_name(domain, "g1");

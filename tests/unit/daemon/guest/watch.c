@@ -23,6 +23,16 @@
 
 #define PIECE_BYTES (SYNTHETIC_RAM_BYTES / 4)
 
+/*
+ * AddressSanitizer keeps freed memory, which a VMM that is a copy of this process has, too. Much of
+ * it would hide the guest's RAM, which is found by its size.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=1";
+}
+
 static struct synthetic made;
 static uint8_t *made_ram; /* the one that synthetic_make allocated */
 static pid_t vmm;
@@ -200,19 +210,20 @@ static int end_qmp(void **state)
 
 /* ---- views ---------------------------------------------------------------- */
 
+/* The id of the guest in the present session. */
+static struct vmop_domain_id present = {DOMAIN};
+
 /* Return the first view for which has() is true, with a reference for the caller. */
 static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view *view))
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
-		struct vmop_guest_view *view =
-			vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN});
+		struct vmop_guest_view *view = vmop_guest_watch_view(watch, present);
 		if (view && has(view))
 			return view;
 		vmop_guest_view_unref(view);
 		poll(NULL, 0, 5);
 	}
-	struct vmop_guest_view *view =
-		vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN});
+	struct vmop_guest_view *view = vmop_guest_watch_view(watch, present);
 	fail_msg("no view has that; the last one: %s (%s)", view ? view->state : "none",
 		 view && view->error ? view->error : "no error");
 	return NULL;
@@ -396,30 +407,104 @@ static void requests_for_tables_are_answered(void **state)
 {
 	const struct vmop_domain_id domain = {DOMAIN}, other = {DOMAIN + 1};
 	const struct vmop_guest_process *process = NULL;
-	struct vmop_guest_code_mapping mapping;
+	struct vmop_guest_table_request request = {.domain = domain}, other_request;
 	struct vmop_guest_table_answer answer;
 	(void)state;
 	struct vmop_guest_view *view = wait_for(has_all);
 	const struct vmop_guest_vma *vma = file_mapping(view, &process);
-	assert_true(vmop_guest_code_mapping_init(&mapping, process, vma));
+	assert_true(vmop_guest_code_mapping_init(&request.mapping, process, vma));
 	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
-	assert_true(vmop_guest_watch_request_table(watch, domain, &mapping));
+	assert_true(vmop_guest_watch_request_table(watch, &request));
 	/* The guest that is not watched has no answer. */
-	assert_true(vmop_guest_watch_request_table(watch, other, &mapping));
+	other_request = request;
+	other_request.domain = other;
+	assert_true(vmop_guest_watch_request_table(watch, &other_request));
 	int waited_ms = 0;
 	while (!vmop_guest_watch_take_table(watch, domain, &answer) && waited_ms < PATIENCE_MS) {
 		poll(NULL, 0, 5);
 		waited_ms += 5;
 	}
 	assert_true(waited_ms < PATIENCE_MS);
-	assert_memory_equal(&answer.key, &mapping.key, sizeof(mapping.key));
+	assert_memory_equal(&answer.key, &request.mapping.key, sizeof(answer.key));
 	/* Of the synthetic file only the page with its build-id is in memory. */
 	assert_int_equal(answer.state, VMOP_CODE_UNREADABLE);
 	assert_null(answer.table);
 	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
 	assert_false(vmop_guest_watch_take_table(watch, other, &answer));
-	assert_true(vmop_guest_watch_request_table(watch, domain, &mapping));
+	assert_true(vmop_guest_watch_request_table(watch, &request));
 	vmop_guest_watch_drop_tables(watch, domain);
+	vmop_guest_view_unref(view);
+}
+
+static bool has_any(const struct vmop_guest_view *view)
+{
+	return view;
+}
+
+static bool has_symbols(const struct vmop_guest_view *view)
+{
+	return image(view, "[kernel]") && image(view, "[kernel]")->symbols;
+}
+
+/* Another session has other ids, and needs the symbols again. */
+static void a_new_session_goes_on_with_a_guest(void **state)
+{
+	const struct vmop_guest_holder holder = {.number = (uint32_t)vmm};
+	struct vmop_guest_table_request request = {.domain = present};
+	const struct vmop_guest_process *process = NULL;
+	struct vmop_guest_table_answer answer;
+	(void)state;
+	struct vmop_guest_view *before = wait_for(has_all);
+	uint32_t n_symbols = (uint32_t)image(before, "[kernel]")->n_symbols;
+	vmop_guest_watch_drop_symbols(watch, present, before->code->generation);
+	vmop_guest_view_unref(wait_for(is_stripped));
+	const struct vmop_guest_vma *vma = file_mapping(before, &process);
+	assert_true(vmop_guest_code_mapping_init(&request.mapping, process, vma));
+	assert_true(vmop_guest_watch_request_table(watch, &request));
+	vmop_guest_watch_park(watch);
+	assert_null(vmop_guest_watch_view(watch, present));
+	assert_false(vmop_guest_watch_take_table(watch, present, &answer));
+	for (unsigned session = 1; session <= 2; session++) {
+		present.number = DOMAIN + session;
+		assert_null(vmop_guest_watch_add(watch, present, holder));
+		struct vmop_guest_view *view = wait_for(has_any);
+		assert_non_null(view->code);
+		assert_non_null(view->tasks);
+		assert_true(view->numbers.generation == before->numbers.generation);
+		assert_true(view->numbers.generation > 0);
+		vmop_guest_view_unref(view);
+		view = wait_for(has_symbols);
+		assert_int_equal(image(view, "[kernel]")->n_symbols, n_symbols);
+		assert_string_equal(image(view, "[kernel]")->symbols[0].name,
+				    image(before, "[kernel]")->symbols[0].name);
+		vmop_guest_watch_drop_symbols(watch, present, view->code->generation);
+		vmop_guest_view_unref(view);
+		vmop_guest_view_unref(wait_for(is_stripped));
+		assert_null(vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN}));
+		assert_false(vmop_guest_watch_take_table(watch, present, &answer));
+		vmop_guest_watch_park(watch);
+	}
+	/* Another guest is searched. */
+	present.number = DOMAIN;
+	assert_null(vmop_guest_watch_add(watch, present,
+					 (struct vmop_guest_holder){.number = 1 << 22}));
+	struct vmop_guest_view *view = wait_for(has_any);
+	assert_null(view->code);
+	vmop_guest_view_unref(view);
+	vmop_guest_view_unref(before);
+}
+
+static void a_vmm_that_ends_between_sessions_is_gone(void **state)
+{
+	const struct vmop_guest_holder holder = {.number = (uint32_t)vmm};
+	(void)state;
+	vmop_guest_view_unref(wait_for(has_all));
+	vmop_guest_watch_park(watch);
+	end_vmm();
+	assert_null(vmop_guest_watch_add(watch, present, holder));
+	struct vmop_guest_view *view = wait_for(has_any);
+	assert_null(view->code);
+	assert_int_equal(view->numbers.generation, 0);
 	vmop_guest_view_unref(view);
 }
 
@@ -458,6 +543,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(unwind_tables_follow_the_code, begin_shared, end),
 		cmocka_unit_test_setup_teardown(requests_for_tables_are_answered, begin_private,
 						end),
+		cmocka_unit_test_setup_teardown(a_new_session_goes_on_with_a_guest, begin_private,
+						end),
+		cmocka_unit_test_setup_teardown(a_vmm_that_ends_between_sessions_is_gone,
+						begin_private, end),
 		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_arm64, end_qmp),
 #ifndef __aarch64__
 		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_x86, end_qmp),

@@ -68,6 +68,59 @@ static void numbers_replace_earlier_ones(void **state)
 	assert_int_equal(n_guests(), 0);
 }
 
+static struct vmop_bpf_spans spans_of(const struct vmop_guest_numbers *numbers)
+{
+	struct vmop_bpf_guest_value value = {0};
+	uint32_t pid = 10;
+	assert_true(vmop_guest_maps_put(maps, pid, numbers));
+	assert_int_equal(bpf_map_lookup_elem(fds.guests, &pid, &value), 0);
+	return value.spans;
+}
+
+static void assert_span(struct vmop_bpf_span span, uint32_t first, uint32_t bytes)
+{
+	assert_int_equal(span.first, first);
+	assert_int_equal(span.bytes, bytes);
+}
+
+static void members_near_each_other_have_a_span(void **state)
+{
+	struct vmop_guest_numbers numbers = {
+		.generation = 1,
+		.task_mm = VMOP_GUEST_NO_OFFSET,
+		.task_pid = 1264,
+		.task_tgid = 1268,
+		.task_group_leader = 1328,
+		.task_start_time = 1552,
+		.task_comm = 1752,
+		.page_compound_head = 8,
+		.page_mapping = 24,
+		.page_index = 32,
+		.inode_superblock = 40,
+		.inode_number = 64,
+		.inode_generation = 124,
+	};
+	(void)state;
+	struct vmop_bpf_spans spans = spans_of(&numbers);
+	assert_span(spans.task, 1264, 1752 + 16 - 1264);
+	assert_span(spans.page, 8, 32);
+	assert_span(spans.inode, 40, 124 + 8 - 40);
+	numbers.task_mm = 1136;
+	assert_span(spans_of(&numbers).task, 1136, 1752 + 16 - 1136);
+	numbers.task_comm = 1136 + VMOP_BPF_SPAN_MAX - 16;
+	numbers.page_compound_head = VMOP_GUEST_NO_OFFSET; /* there are no folios */
+	numbers.inode_generation = 126;
+	spans = spans_of(&numbers);
+	assert_span(spans.task, 1136, VMOP_BPF_SPAN_MAX);
+	assert_span(spans.page, 24, 16);
+	assert_span(spans.inode, 0, 0); /* not aligned */
+	numbers.task_comm += 4;
+	numbers.page_index = VMOP_GUEST_NO_OFFSET;
+	spans = spans_of(&numbers);
+	assert_span(spans.task, 0, 0);
+	assert_span(spans.page, 0, 0);
+}
+
 static void guests_beyond_the_room_are_refused(void **state)
 {
 	struct vmop_guest_numbers numbers = {.generation = 1};
@@ -95,6 +148,7 @@ static void facts_are_the_sum_of_all_cpus(void **state)
 			.n_samples = 10,
 			.n_contexts = 7,
 			.n_exited = 5,
+			.n_switching = 6,
 			.n_ring_full = 3,
 			.gaps[VMOP_GUEST_GAP_ABSENT] = 2,
 			.cost_ns = 1000 + (uint64_t)cpu,
@@ -105,6 +159,7 @@ static void facts_are_the_sum_of_all_cpus(void **state)
 	assert_int_equal(facts.n_samples, 10 * n);
 	assert_int_equal(facts.n_contexts, 7 * n);
 	assert_int_equal(facts.n_exited, 5 * n);
+	assert_int_equal(facts.n_switching, 6 * n);
 	assert_int_equal(facts.n_ring_full, 3 * n);
 	assert_int_equal(facts.gaps[VMOP_GUEST_GAP_ABSENT], 2 * n);
 	assert_int_equal(facts.gaps[VMOP_GUEST_GAP_NO_TASK], 0);
@@ -117,6 +172,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(numbers_replace_earlier_ones, create, destroy),
+		cmocka_unit_test_setup_teardown(members_near_each_other_have_a_span, create,
+						destroy),
 		cmocka_unit_test_setup_teardown(guests_beyond_the_room_are_refused, create,
 						destroy),
 		cmocka_unit_test_setup_teardown(facts_are_the_sum_of_all_cpus, create, destroy),

@@ -44,7 +44,7 @@ struct seen {
 	uint64_t contexts, states, host_samples_after_state;
 	uint64_t of_other_guests; /* records: other tests may run guests on this machine */
 	uint64_t all_contexts, all_states, all_perf_guest_samples;
-	uint64_t with_task, vmm_samples_after_state;
+	uint64_t elsewhere, switching, with_task, vmm_samples_after_state;
 	uint32_t tid_of_state[READER_CPUS_MAX]; /* 0: the CPU's last record was another */
 	uint64_t gaps[VMOP_GUEST_N_GAPS];
 };
@@ -77,7 +77,7 @@ static void check_any(const struct vmop_bpf_guest *record)
 	assert_true(context->gap < VMOP_GUEST_N_GAPS);
 	assert_true(context->code_bytes <= 16);
 	assert_int_equal(context->vmm_pid, getpid());
-	assert_int_equal(context->vcpu, 0);
+	assert_int_equal(context->vcpu, KNOWN_VCPU);
 	for (int kind = 0; kind < VMOP_GUEST_N_WINDOWS; kind++) {
 		assert_true(context->window_bytes[kind] <= most[kind]);
 		assert_int_equal(context->window_bytes[kind] % 8, 0);
@@ -126,6 +126,7 @@ static void look(void *arg, const struct seen_record *record)
 	assert_int_equal(is_state, (context->parts & VMOP_GUEST_IS_EXITED) != 0);
 	seen->states += is_state;
 	seen->contexts += !is_state;
+	seen->switching += (context->parts & VMOP_GUEST_IS_SWITCHING) != 0;
 	seen->with_task += (context->parts & VMOP_GUEST_HAS_TASK) != 0;
 	seen->gaps[context->gap]++;
 	if (is_state)
@@ -146,6 +147,7 @@ static void check_facts(const struct seen *seen, const struct vmop_guest_maps_fa
 	/* perf counts a record without room and names the number: a slow machine drains late. */
 	uint64_t full = after.n_ring_full - before->n_ring_full;
 	assert_true(full >= reader.n_lost);
+	assert_true(after.n_switching - before->n_switching >= seen->switching);
 	uint64_t kept = after.n_samples - before->n_samples - contexts;
 	assert_true(kept - seen->all_perf_guest_samples <= full);
 	assert_true(contexts + states > full);
@@ -160,7 +162,7 @@ static void sample(struct seen *seen, void (*meanwhile)(struct seen *seen))
 {
 	struct vmop_guest_maps_facts before;
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + LIMIT_MS * UINT64_C(1000000);
-	seen->contexts = seen->states = 0;
+	seen->contexts = seen->states = seen->switching = 0;
 	seen->all_contexts = seen->all_states = seen->all_perf_guest_samples = 0;
 	vmop_guest_maps_facts(maps, &before);
 	has_reader = true;
@@ -327,6 +329,70 @@ static void a_known_kernel_has_task_page_and_file(void **state)
 	known_with(4, 0, true);
 }
 
+static void a_task_may_be_its_own_leader(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_known;
+	known_guest_make_single_thread(&guest);
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+/* A kernel may be built with its members in any order: then they are not copied at once. */
+static void members_far_apart_are_read_one_by_one(void **state)
+{
+	struct seen seen;
+	uint64_t start_time = TASK_START_TIME;
+	uint32_t generation = FILE_GENERATION;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_known;
+	uint64_t page =
+		*known_guest_entry(&guest, guest.kernel_root, KNOWN_LEADER_PAGE - 4096) & ~0xfffull;
+	uint64_t leader = KNOWN_LEADER_PAGE - 8 - seen.numbers.task_comm;
+	seen.numbers.task_start_time = 0;
+	memcpy(known_guest_at(&guest, page + leader % 4096), &start_time, sizeof(start_time));
+	seen.numbers.inode_generation += 2048;
+	memcpy(known_guest_at(&guest, guest.inode - DIRECT_MAP + seen.numbers.inode_generation),
+	       &generation, sizeof(generation));
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+static void change_mapping(struct seen *seen)
+{
+	static bool is_in_inode;
+	is_in_inode = !is_in_inode;
+	known_guest_set_mapping(seen->guest, is_in_inode);
+	usleep(2000);
+}
+
+static void check_either_mapping(struct seen *seen, const struct vmop_guest_context *context)
+{
+	struct vmop_guest_context changed = *context;
+	seen->elsewhere += context->mapping != seen->guest->mapping;
+	changed.mapping = seen->guest->mapping;
+	check_file(seen, &changed);
+}
+
+/* A guess of the inode by the last file's is checked. */
+static void a_mapping_may_be_outside_of_its_inode(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_either_mapping;
+	put(&seen);
+	go(&seen);
+	for (int i = 0; i < 5; i++)
+		sample(&seen, change_mapping);
+	assert_in_range(seen.elsewhere, 1, UINT32_MAX);
+}
+
 static void the_kernels_tables_serve_without_a_direct_map(void **state)
 {
 	(void)state;
@@ -377,6 +443,115 @@ static void kernel_code_has_the_stacks_and_the_users_registers(void **state)
 	seen.check = check_kernel;
 	seen.numbers.kernel_window_bytes = VMOP_GUEST_KERNEL_WINDOW_MAX;
 	seen.numbers.user_window_bytes = VMOP_GUEST_USER_WINDOW_MAX;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+static void set_word(uint64_t gpa, uint64_t word)
+{
+	memcpy(known_guest_at(&guest, gpa), &word, sizeof(word));
+}
+
+/* Make a page table that has the user's stack and no more. */
+static uint64_t make_other_root(void)
+{
+	uint64_t root = known_guest_new_table(&guest);
+	for (int i = 0; i < USER_STACK_PAGES; i++)
+		known_guest_map(&guest, root, USER_STACK_END - (uint64_t)(i + 1) * 4096,
+				known_guest_user_stack_gpa(i), 1);
+	return root;
+}
+
+static uint64_t other_root;
+
+/* The user's window is that of the task, whatever the vCPU's table is. */
+static void check_switching(struct seen *seen, const struct vmop_guest_context *context)
+{
+	uint32_t parts = (USER_PARTS & ~(uint32_t)VMOP_GUEST_IS_USER) | VMOP_GUEST_HAS_TASK |
+			 VMOP_GUEST_HAS_USER_REGS | VMOP_GUEST_IS_SWITCHING;
+	assert_int_equal(context->parts & ~(uint32_t)VMOP_GUEST_IS_EXITED, parts);
+	assert_int_equal(context->gap, VMOP_GUEST_GAP_NONE);
+	assert_true(context->page_table == other_root);
+	check_code(seen, context);
+	check_task(seen, context);
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 0x3128);
+}
+
+static void kernel_code_between_two_tasks_is_marked(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_KERNEL);
+	seen.check = check_switching;
+	seen.numbers.user_window_bytes = VMOP_GUEST_USER_WINDOW_MAX;
+	other_root = make_other_root();
+	set_word(guest.mm_pgd_gpa, DIRECT_MAP + other_root);
+	/* The vCPU's own table has nothing there: the task's is used. */
+	*known_guest_entry(&guest, guest.root, USER_SP) = 0;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+/* A kernel thread runs with any page table. */
+static void check_kernel_thread(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts & VMOP_GUEST_IS_SWITCHING, 0);
+	assert_true(context->page_table == seen->guest->root);
+	check_task(seen, context);
+}
+
+static void kernel_threads_have_any_page_table(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_KERNEL);
+	seen.check = check_kernel_thread;
+	seen.numbers.kernel_window_bytes = 4096;
+	set_word(guest.task_mm_gpa, 0);
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+/* The task that was found is not the one that runs: all but the task is there. */
+static void check_other_task(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts, USER_PARTS | VMOP_GUEST_HAS_PAGE | VMOP_GUEST_HAS_INODE);
+	assert_int_equal(context->gap, VMOP_GUEST_GAP_OTHER_TASK);
+	assert_int_equal(context->n_gap_parts, 1);
+	check_registers(seen, context);
+	check_code(seen, context);
+	check_file(seen, context);
+}
+
+static void the_task_of_another_cpu_is_no_task(void **state)
+{
+	struct seen seen;
+	(void)state;
+	for (int has_mm = 0; has_mm < 2; has_mm++) {
+		start(&seen, 4, KNOWN_USER);
+		seen.check = check_other_task;
+		if (has_mm)
+			set_word(guest.mm_pgd_gpa, DIRECT_MAP + make_other_root());
+		else
+			set_word(guest.task_mm_gpa, 0);
+		put(&seen);
+		go(&seen);
+		sample(&seen, NULL);
+		clean(state);
+	}
+}
+
+/* With page-table isolation, the two tables of a process are neighbours. */
+static void the_users_half_of_a_pair_is_the_tasks(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_known;
+	set_word(guest.mm_pgd_gpa, DIRECT_MAP + (guest.root ^ 0x1000));
 	put(&seen);
 	go(&seen);
 	sample(&seen, NULL);
@@ -700,6 +875,9 @@ int main(void)
 		cmocka_unit_test_teardown(a_guest_of_an_unknown_kernel_has_registers_and_code,
 					  clean),
 		cmocka_unit_test_teardown(a_known_kernel_has_task_page_and_file, clean),
+		cmocka_unit_test_teardown(a_task_may_be_its_own_leader, clean),
+		cmocka_unit_test_teardown(members_far_apart_are_read_one_by_one, clean),
+		cmocka_unit_test_teardown(a_mapping_may_be_outside_of_its_inode, clean),
 		cmocka_unit_test_teardown(the_kernels_tables_serve_without_a_direct_map, clean),
 		cmocka_unit_test_teardown(the_users_stack_is_copied_over_its_pages, clean),
 		cmocka_unit_test_teardown(the_users_stack_ends_at_an_absent_page, clean),
@@ -707,6 +885,10 @@ int main(void)
 		cmocka_unit_test_teardown(kernel_code_has_the_stacks_and_the_users_registers,
 					  clean),
 		cmocka_unit_test_teardown(the_entry_has_the_users_stack, clean),
+		cmocka_unit_test_teardown(kernel_code_between_two_tasks_is_marked, clean),
+		cmocka_unit_test_teardown(kernel_threads_have_any_page_table, clean),
+		cmocka_unit_test_teardown(the_task_of_another_cpu_is_no_task, clean),
+		cmocka_unit_test_teardown(the_users_half_of_a_pair_is_the_tasks, clean),
 		cmocka_unit_test_teardown(registers_that_vmx_has_not_are_replaced, clean),
 		cmocka_unit_test_teardown(the_vmms_own_work_has_the_guests_state, clean),
 		cmocka_unit_test_teardown(hostile_tables_cost_parts_only, clean),

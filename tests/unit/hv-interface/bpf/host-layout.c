@@ -19,17 +19,44 @@ struct definition {
 	const char *name, *members;
 };
 
+static const struct definition arm64_kvm[] = {
+	{"preempt_notifier", "link pad ops"},
+	{"kvm_protected_vm", "handle enabled"},
+	{"kvm_arch", "pad mmu pkvm:kvm_protected_vm"},
+	{"kvm_cpu_context", "regs:registers spsr sys_regs:registers running"},
+	{"kvm_vcpu_arch", "ctxt:kvm_cpu_context sve hw_mmu hcr_el2"},
+	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier cpu vcpu_id mode "
+		     "arch:kvm_vcpu_arch vcpu_idx"},
+	{"kvm", "pad mm memslots users_count arch:kvm_arch"},
+	{"kvm_memslots", "generation gfn_tree node_idx"},
+	{"kvm_memory_slot", "pad gfn_node base_gfn npages userspace_addr flags"},
+	{NULL, NULL},
+};
+
+/* As Linux 6.1 has it: no guest is hidden from its host. */
+static const struct definition earlier_arm64_kvm[] = {
+	{"preempt_notifier", "link pad ops"},
+	{"kvm_arch", "pad mmu"},
+	{"kvm_cpu_context", "regs:registers spsr sys_regs:registers running"},
+	{"kvm_vcpu_arch", "ctxt:kvm_cpu_context sve hw_mmu hcr_el2"},
+	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier cpu vcpu_id mode "
+		     "arch:kvm_vcpu_arch vcpu_idx"},
+	{"kvm", "pad mm memslots users_count arch:kvm_arch"},
+	{"kvm_memslots", "generation gfn_tree node_idx"},
+	{"kvm_memory_slot", "pad gfn_node base_gfn npages userspace_addr flags"},
+	{NULL, NULL},
+};
+
 static const struct definition vmlinux[] = {
-	{"pmu", "pad task_ctx_nr"},
-	{"perf_event", "pad pmu"},
-	{"task_struct", "pad mm pad preempt_notifiers"},
+	{"perf_event", "pad attr"},
+	{"task_struct", "flags mm pad preempt_notifiers"},
 	{NULL, NULL},
 };
 
 static const struct definition kvm[] = {
 	{"preempt_notifier", "link pad ops"},
 	{"kvm_vcpu_arch", "regs:registers regs_avail cr3 cr4 efer handling_intr_from_guest"},
-	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id arch:kvm_vcpu_arch"},
+	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id vcpu_idx arch:kvm_vcpu_arch"},
 	{"kvm", "pad mm memslots users_count"},
 	{"kvm_memslots", "generation gfn_tree node_idx"},
 	{"kvm_memory_slot", "pad gfn_node base_gfn npages userspace_addr flags"},
@@ -41,7 +68,7 @@ static const struct definition later_kvm[] = {
 	{"preempt_notifier", "link pad ops"},
 	{"kvm_vcpu_arch", "regs:registers rip regs_avail cr3 cr4 efer handling_intr_from_guest "
 			  "guest_state_protected"},
-	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id arch:kvm_vcpu_arch"},
+	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id vcpu_idx arch:kvm_vcpu_arch"},
 	{"kvm", "pad mm memslots users_count"},
 	{"kvm_memslots", "generation gfn_tree node_idx"},
 	{"kvm_memory_slot", "pad gfn_node base_gfn npages userspace_addr flags"},
@@ -52,7 +79,7 @@ static const struct definition later_kvm[] = {
 static const struct definition earlier_kvm[] = {
 	{"preempt_notifier", "link pad ops"},
 	{"kvm_vcpu_arch", "regs:registers regs_avail cr3 cr4 efer"},
-	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id arch:kvm_vcpu_arch"},
+	{"kvm_vcpu", "kvm preempt_notifier:preempt_notifier vcpu_id vcpu_idx arch:kvm_vcpu_arch"},
 	{"kvm", "pad mm memslots users_count"},
 	{"kvm_memslots", "generation used_slots memslots"},
 	{"kvm_memory_slot", "pad base_gfn npages userspace_addr flags"},
@@ -102,9 +129,13 @@ static void write_file(const char *name, const void *bytes, size_t n)
 
 static void forget(void)
 {
-	static const char *const names[] = {"sys/kernel/btf/vmlinux", "sys/kernel/btf/kvm",
-					    "sys/kernel/btf/kvm_amd", "sys/kernel/btf/kvm_intel",
-					    "proc/cpuinfo"};
+	static const char *const names[] = {"sys/kernel/btf/vmlinux",
+					    "sys/kernel/btf/kvm",
+					    "sys/kernel/btf/kvm_amd",
+					    "sys/kernel/btf/kvm_intel",
+					    "proc/cpuinfo",
+					    "proc/cmdline",
+					    "dev/kvm"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char path[256];
 		snprintf(path, sizeof(path), "%s/%s", root, names[i]);
@@ -154,6 +185,13 @@ static void add_registers(struct btf *btf, bool is_later)
 			 0);
 }
 
+static void add_system_registers(struct btf *btf)
+{
+	assert_true(btf__add_enum(btf, "vcpu_sysreg", 4) > 0);
+	assert_int_equal(btf__add_enum_value(btf, "TPIDR_EL1", 2), 0);
+	assert_int_equal(btf__add_enum_value(btf, "SP_EL1", 5), 0);
+}
+
 static void save(const struct btf *btf, const char *name)
 {
 	uint32_t n;
@@ -190,9 +228,24 @@ static void write_module(const char *name, const struct definition *definitions)
 	btf__free(btf);
 }
 
+/* Write an arm64 kernel, which has KVM built in. */
+static void write_arm64(const struct definition *definitions, bool has_registers)
+{
+	base = btf__new_empty();
+	assert_non_null(base);
+	assert_true(btf__add_int(base, "word", 8, 0) > 0);
+	add(base, vmlinux);
+	add(base, definitions);
+	if (has_registers)
+		add_system_registers(base);
+	save(base, "sys/kernel/btf/vmlinux");
+	write_file("dev/kvm", "", 0);
+}
+
 static void finds(uint32_t virtualisation, struct vmop_bpf_host_layout *ret)
 {
-	struct vmop_error *err = vmop_host_layout_find(root, ret);
+	bool is_arm64 = virtualisation == VMOP_BPF_ARM64;
+	struct vmop_error *err = vmop_host_layout_find_of(root, is_arm64, ret);
 	if (err)
 		print_error("%s\n", err->message);
 	assert_null(err);
@@ -200,10 +253,10 @@ static void finds(uint32_t virtualisation, struct vmop_bpf_host_layout *ret)
 	forget();
 }
 
-static void refuses(const char *reason)
+static void refuses_on(bool is_arm64, const char *reason)
 {
 	struct vmop_bpf_host_layout layout;
-	struct vmop_error *err = vmop_host_layout_find(root, &layout);
+	struct vmop_error *err = vmop_host_layout_find_of(root, is_arm64, &layout);
 	assert_non_null(err);
 	if (!strstr(err->message, reason))
 		print_error("%s\n", err->message);
@@ -212,6 +265,11 @@ static void refuses(const char *reason)
 	assert_null(strchr(err->message, '\n'));
 	vmop_error_destroy(err);
 	forget();
+}
+
+static void refuses(const char *reason)
+{
+	refuses_on(false, reason);
 }
 
 static void modules_have_the_offsets(void **state)
@@ -226,9 +284,10 @@ static void modules_have_the_offsets(void **state)
 	assert_int_equal(layout.task_mm, 8);
 	assert_int_equal(layout.vcpu_notifier, 8);
 	assert_int_equal(layout.vcpu_id, 32);
-	assert_int_equal(layout.vcpu_regs, 40);
-	assert_int_equal(layout.vcpu_rip, 40 + 128); /* behind them */
-	assert_int_equal(layout.vcpu_regs_avail, 40 + 128);
+	assert_int_equal(layout.vcpu_idx, 40);
+	assert_int_equal(layout.vcpu_regs, 48);
+	assert_int_equal(layout.vcpu_rip, 48 + 128); /* behind them */
+	assert_int_equal(layout.vcpu_regs_avail, 48 + 128);
 	assert_int_equal(layout.vcpu_is_protected, VMOP_BPF_NO_FIELD);
 	assert_int_equal(layout.vmcb_features, 8);
 	assert_int_equal(layout.vmcb_gs_base, 72 + 8 + 8);
@@ -246,9 +305,9 @@ static void later_names_are_known(void **state)
 	write_module("kvm", later_kvm);
 	write_module("kvm_amd", later_amd);
 	finds(VMOP_BPF_SVM, &layout);
-	assert_int_equal(layout.vcpu_rip, 40 + 128);
-	assert_int_equal(layout.vcpu_regs_avail, 40 + 136);
-	assert_int_equal(layout.vcpu_is_protected, 40 + 176);
+	assert_int_equal(layout.vcpu_rip, 48 + 128);
+	assert_int_equal(layout.vcpu_regs_avail, 48 + 136);
+	assert_int_equal(layout.vcpu_is_protected, 48 + 176);
 	assert_int_equal(layout.vmcb_features, 8);
 }
 
@@ -325,6 +384,63 @@ static void broken_files_are_refused(void **state)
 	refuses("no type information");
 }
 
+static void arm64_has_the_offsets_of_saved_registers(void **state)
+{
+	struct vmop_bpf_host_layout layout;
+	(void)state;
+	write_arm64(arm64_kvm, true);
+	finds(VMOP_BPF_ARM64, &layout);
+	assert_int_equal(layout.task_flags, 0);
+	assert_int_equal(layout.event_attr, 8);
+	assert_int_equal(layout.vcpu_cpu, 32);
+	assert_int_equal(layout.vcpu_id, 40);
+	assert_int_equal(layout.vcpu_mode, 48);
+	assert_int_equal(layout.vcpu_context_regs, 56);
+	assert_int_equal(layout.vcpu_mmu, 56 + 16);
+	assert_int_equal(layout.vcpu_hcr, 56 + 24);
+	assert_int_equal(layout.vcpu_tpidr_el1, 56 + 136 + 2 * 8);
+	assert_int_equal(layout.vcpu_sp_el1, 56 + 136 + 5 * 8);
+	assert_int_equal(layout.kvm_mmu, 32 + 8);
+	assert_int_equal(layout.kvm_is_protected, 32 + 16 + 8);
+	write_arm64(earlier_arm64_kvm, true);
+	finds(VMOP_BPF_ARM64, &layout);
+	assert_int_equal(layout.kvm_is_protected, VMOP_BPF_NO_FIELD);
+}
+
+static void arm64_counters_are_nmis_by_parameter(void **state)
+{
+	static const struct {
+		const char *cmdline;
+		bool are_nmis;
+	} cases[] = {
+		{"quiet irqchip.gicv3_pseudo_nmi=1 panic=-1\n", true},
+		{"irqchip.gicv3_pseudo_nmi=on\n", true},
+		{"irqchip.gicv3_pseudo_nmi=0 quiet\n", false},
+		{"irqchip.gicv3_pseudo_nmi=off\n", false},
+		{"irqchip.gicv3_pseudo_nmi=1 irqchip.gicv3_pseudo_nmi=\n", false},
+		{"quiet\n", false},
+		{"", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct vmop_bpf_host_layout layout;
+		write_arm64(arm64_kvm, true);
+		write_file("proc/cmdline", cases[i].cmdline, strlen(cases[i].cmdline));
+		finds(VMOP_BPF_ARM64, &layout);
+		assert_int_equal(layout.counters_are_nmis, cases[i].are_nmis);
+	}
+}
+
+static void what_is_missing_on_arm64_is_named(void **state)
+{
+	(void)state;
+	refuses_on(true, "KVM is not loaded (/dev/kvm)");
+	write_arm64(arm64_kvm, false);
+	refuses_on(true, "enum vcpu_sysreg");
+	write_arm64(kvm, true);
+	refuses_on(true, "kvm_vcpu.cpu (Linux 5.17 and later have it)");
+}
+
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level;
@@ -335,7 +451,6 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 
 int main(void)
 {
-#ifdef __x86_64__
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modules_have_the_offsets),
 		cmocka_unit_test(later_names_are_known),
@@ -343,25 +458,27 @@ int main(void)
 		cmocka_unit_test(what_is_built_in_is_chosen_by_the_cpu),
 		cmocka_unit_test(what_is_missing_is_named),
 		cmocka_unit_test(broken_files_are_refused),
+		cmocka_unit_test(arm64_has_the_offsets_of_saved_registers),
+		cmocka_unit_test(arm64_counters_are_nmis_by_parameter),
+		cmocka_unit_test(what_is_missing_on_arm64_is_named),
 	};
-	static const char *const folders[] = {"proc", "sys", "sys/kernel", "sys/kernel/btf"};
+	static const char *const folders[] = {
+		"proc",		  "sys", "sys/kernel", "sys/kernel/btf", "sys/module",
+		"sys/module/kvm", "dev"};
+	enum { N_FOLDERS = sizeof(folders) / sizeof(*folders) };
 	char path[256];
 	libbpf_set_print(quiet);
 	if (!mkdtemp(root))
 		return 1;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < N_FOLDERS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
 		mkdir(path, 0700);
 	}
 	int status = cmocka_run_group_tests(tests, NULL, NULL);
-	for (size_t i = 4; i-- > 0;) {
+	for (size_t i = N_FOLDERS; i-- > 0;) {
 		snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
 		rmdir(path);
 	}
 	rmdir(root);
 	return status;
-#else
-	puts("skipped: the program reads guests on x86-64 only");
-	return 77;
-#endif
 }

@@ -24,8 +24,9 @@ enum {
 	PER_CPU_GPA = 0x201000,
 	TASK_GPA = 0x203000,
 	LEADER_GPA = 0x300000, /* two pages apart from each other */
-	MAPPING_GPA = 0x207000,
 	INODE_GPA = 0x208000,
+	MAPPING_GPA = INODE_GPA + 0x168, /* a part of the inode */
+	OTHER_MAPPING_GPA = 0x207000,
 	MM_GPA = 0x209000,
 	PAGES_GPA = 0x20a000, /* struct pages around that of the code */
 	KERNEL_STACK_GPA = 0x220000,
@@ -143,7 +144,7 @@ static const char *make_vm(struct known_guest *guest)
 	if (!known_guest_set_slot(guest, 0, 0, LOW_BYTES, guest->low) ||
 	    !known_guest_set_slot(guest, 1, HIGH_GPA, HIGH_BYTES, guest->high))
 		return "KVM takes no memory";
-	guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, 0);
+	guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, KNOWN_VCPU);
 	int bytes = ioctl(guest->kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	if (guest->vcpu < 0 || mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 				    guest->vcpu, 0) == MAP_FAILED)
@@ -199,16 +200,26 @@ static void make_task(struct known_guest *guest)
 {
 	char comm[16] = TASK_COMM;
 	guest->task = DIRECT_MAP + TASK_GPA;
+	guest->task_mm_gpa = TASK_GPA + OFFSET_MM;
+	guest->mm_pgd_gpa = MM_GPA + OFFSET_PGD;
 	put(guest, OFFSETS_GPA, DIRECT_MAP + PER_CPU_GPA - CURRENT_OFFSET);
 	put(guest, PER_CPU_GPA, guest->task);
 	put(guest, PER_CPU_GPA + 16, IRQ_STACK_END - 8);
 	put(guest, TASK_GPA + OFFSET_PID, TASK_PID | (uint64_t)TASK_TGID << 32);
 	put(guest, TASK_GPA + OFFSET_LEADER, LEADER);
 	put(guest, TASK_GPA + OFFSET_STACK, KERNEL_STACK);
-	put(guest, TASK_GPA + OFFSET_MM, DIRECT_MAP + MM_GPA);
-	put(guest, MM_GPA + OFFSET_PGD, DIRECT_MAP + guest->root);
+	put(guest, guest->task_mm_gpa, DIRECT_MAP + MM_GPA);
+	put(guest, guest->mm_pgd_gpa, DIRECT_MAP + guest->root);
 	put_words(guest, LEADER + OFFSET_START_TIME, TASK_START_TIME);
 	put_bytes(guest, LEADER + OFFSET_COMM, comm, sizeof(comm));
+}
+
+void known_guest_make_single_thread(struct known_guest *guest)
+{
+	char comm[16] = TASK_COMM;
+	put(guest, TASK_GPA + OFFSET_LEADER, guest->task);
+	put(guest, TASK_GPA + OFFSET_START_TIME, TASK_START_TIME);
+	memcpy(known_guest_at(guest, TASK_GPA + OFFSET_COMM), comm, sizeof(comm));
 }
 
 /* Make the code's page the fourth of a folio of a file. */
@@ -226,6 +237,16 @@ static void make_file(struct known_guest *guest)
 	put(guest, INODE_GPA + INODE_NUMBER, FILE_INODE);
 	put(guest, INODE_GPA + INODE_SB, guest->superblock);
 	put(guest, INODE_GPA + INODE_GENERATION_AT, FILE_GENERATION);
+}
+
+void known_guest_set_mapping(struct known_guest *guest, bool is_in_inode)
+{
+	uint64_t page = VMEMMAP + (guest->code_gpa >> 12) * PAGE_STRUCT_BYTES;
+	uint64_t at = page - TAIL_OF_FOLIO * PAGE_STRUCT_BYTES + PAGE_MAPPING;
+	uint64_t gpa = *known_guest_entry(guest, guest->kernel_root, at) & ENTRY_ADDRESS;
+	uint64_t mapping = is_in_inode ? MAPPING_GPA : OTHER_MAPPING_GPA;
+	put(guest, mapping + MAPPING_HOST, guest->inode);
+	put(guest, gpa + at % PAGE, DIRECT_MAP + mapping);
 }
 
 /* Fill the stacks with words that tell their address. */

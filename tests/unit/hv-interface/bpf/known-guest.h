@@ -47,6 +47,9 @@
 #define FILE_GENERATION 77
 #define ENTRY_RIP_VALUE UINT64_C(0x7f1200400123)
 
+/* KVM's number of the only vCPU, which is the guest's CPU 0. */
+#define KNOWN_VCPU 5
+
 /* The vCPU's code: the user's, the kernel's on the task's stack, at the entry from user code. */
 enum known_mode { KNOWN_USER, KNOWN_KERNEL, KNOWN_ENTRY };
 
@@ -56,6 +59,7 @@ struct known_guest {
 	uint64_t next_table; /* gpa of the next free table */
 	uint64_t root, kernel_root, code_gpa;
 	uint64_t mapping, inode, superblock, task; /* the guest's virtual addresses */
+	uint64_t task_mm_gpa, mm_pgd_gpa;	   /* of the task's mm, and of that one's pgd */
 	int n_levels;
 	uint64_t regs[17]; /* DWARF order; 0 and 16 change */
 	pthread_t thread;
@@ -88,6 +92,15 @@ uint64_t known_guest_new_table(struct known_guest *guest);
 
 /* Return the place of the last entry for an address, which must be mapped by 4 KiB pages. */
 uint64_t *known_guest_entry(struct known_guest *guest, uint64_t root, uint64_t address);
+
+/* Let the code's page have the mapping in its inode, as it has at first, or another one of it. */
+void known_guest_set_mapping(struct known_guest *guest, bool is_in_inode);
+
+/*
+ * Let the task be its own group leader, as most are. At first it has another one, which lies in two
+ * pages that are no neighbours.
+ */
+void known_guest_make_single_thread(struct known_guest *guest);
 
 /* Return the gpa of a page of the user's stack, the last page first. */
 uint64_t known_guest_user_stack_gpa(int page);

@@ -197,9 +197,9 @@ static void on_an_event_that_has_a_program(void **state)
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	assert_true(fd >= 0);
-	int link = vmop_bpf_program_attach(program, fd, 0, 10);
+	int link = vmop_bpf_program_attach(program, fd, 0, 10, true);
 	assert_true(link >= 0);
-	assert_int_equal(vmop_bpf_program_attach(program, fd, 1, 10), -1);
+	assert_int_equal(vmop_bpf_program_attach(program, fd, 1, 10, true), -1);
 	assert_int_equal(errno, EEXIST);
 #ifdef HAVE_BPF
 	/* No other program can detach it (bpf_perf_link_lops in kernel/bpf/syscall.c). */
@@ -207,7 +207,7 @@ static void on_an_event_that_has_a_program(void **state)
 	assert_int_equal(errno, EOPNOTSUPP);
 #endif
 	close(link);
-	link = vmop_bpf_program_attach(program, fd, 1, 10);
+	link = vmop_bpf_program_attach(program, fd, 1, 10, true);
 	assert_true(link >= 0);
 	close(link);
 	close(fd);

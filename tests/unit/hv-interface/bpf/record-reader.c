@@ -40,7 +40,7 @@ static bool open_cpu(struct record_reader *reader, int cpu, unsigned ring_pages)
 	    ioctl(output_fd, PERF_EVENT_IOC_SET_OUTPUT, fd) < 0 ||
 	    vmop_bpf_program_set_output(reader->program, (unsigned)cpu, output_fd) < 0)
 		return false;
-	reader->link_fds[cpu] = vmop_bpf_program_attach(reader->program, fd, READER_EVENT, 0);
+	reader->link_fds[cpu] = vmop_bpf_program_attach(reader->program, fd, READER_EVENT, 0, true);
 	return reader->link_fds[cpu] >= 0 && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 

@@ -95,6 +95,31 @@ static void a_kernel_in_64_gib(void **state)
 	synthetic_free(&made);
 }
 
+/* A page is kept until it is forgotten, however often. */
+static void forgotten_pages_are_read_again(void **state)
+{
+	const uint64_t offset = 4096 * 3;
+	struct vmop_guest_memory *memory;
+	uint32_t value;
+	(void)state;
+	make_file(MIB, &offset, 1);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_null(vmop_guest_memory_open_file(path, &memory));
+	const uint8_t *page = vmop_guest_memory_page(memory, offset);
+	assert_memory_equal(page, "touched", 7);
+	for (uint32_t i = 0; i < 9000; i++) {
+		assert_int_equal(pwrite(fd, &i, sizeof(i), (off_t)offset), sizeof(i));
+		if (i % 16 == 5)
+			continue;
+		if (i % 16 != 6)
+			vmop_guest_memory_forget(memory);
+		memcpy(&value, vmop_guest_memory_page(memory, offset), sizeof(value));
+		assert_int_equal(value, i % 16 == 6 ? i - 2 : i);
+	}
+	vmop_guest_memory_close(memory);
+	close(fd);
+}
+
 static void nothing_outside_of_ram(void **state)
 {
 	struct vmop_guest_memory *memory;
@@ -348,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holes_are_skipped_and_never_filled),
 		cmocka_unit_test(a_kernel_in_64_gib),
+		cmocka_unit_test(forgotten_pages_are_read_again),
 		cmocka_unit_test(nothing_outside_of_ram),
 		cmocka_unit_test(the_hole_under_4_gib),
 		cmocka_unit_test(budgets_end_reading),

@@ -288,6 +288,86 @@ static void a_later_mount_hides_an_earlier_one(void **state)
 	close_guest();
 }
 
+/* Give the worker a root directory of its own, as a container has. */
+static void make_container(uint64_t super, uint64_t root)
+{
+	uint64_t mount = synthetic_mount(&made, super, root, 0, root);
+	uint64_t fs = synthetic_place(&made, NULL, 0, 1024, 1024);
+	uint64_t path = member(fs, VMOP_LAYOUT_FS_ROOT);
+	synthetic_put_u64(&made, member(path, VMOP_LAYOUT_PATH_MNT),
+			  member(mount, VMOP_LAYOUT_MOUNT_MNT));
+	synthetic_put_u64(&made, member(path, VMOP_LAYOUT_PATH_DENTRY), root);
+	set(made.task[2], VMOP_LAYOUT_TASK_FS, fs);
+}
+
+static struct vmop_error *find_of_worker(const char *path)
+{
+	return vmop_guest_find_path_of(guest, made.task[2], 2,
+				       get(made.task[2], VMOP_LAYOUT_TASK_START), path, &file);
+}
+
+static void a_container_has_paths_of_its_own(void **state)
+{
+	(void)state;
+	for (int is_old = 0; is_old < 2; is_old++) {
+		open_old(is_old);
+		uint64_t root = synthetic_dentry(&made, 0, "/");
+		uint64_t super = synthetic_super(&made, root);
+		uint64_t inode = synthetic_inode(&made, super, 9, S_IFREG);
+		uint64_t tmp = synthetic_dentry(&made, root, "tmp");
+		synthetic_link(&made, tmp, synthetic_inode(&made, super, 2, S_IFDIR));
+		synthetic_link(&made, synthetic_dentry(&made, tmp, "perf-77.map"), inode);
+		make_container(super, root);
+		struct vmop_error *err = find_of_worker("/tmp/perf-77.map");
+		if (err)
+			fail_msg("%s", err->message);
+		assert_int_equal(file.mapping, get(inode, VMOP_LAYOUT_INODE_MAPPING));
+		expect_none(find_of_worker("/tmp/perf-2.map"));
+		expect_none(vmop_guest_find_path(guest, "/tmp/perf-77.map", &file));
+		expect_at("/tmp/perf-2.map", made.map_inode);
+		/* Another process has this task now. */
+		expect_none(vmop_guest_find_path_of(guest, made.task[2], 3, 0, "/tmp/perf-77.map",
+						    &file));
+		close_guest();
+	}
+}
+
+static void files_of_an_overlay_have_their_pages_below(void **state)
+{
+	(void)state;
+	open_old(false);
+	uint64_t root = synthetic_dentry(&made, 0, "/"), super = synthetic_super(&made, root);
+	uint64_t type = synthetic_place(&made, NULL, 0, 256, 256);
+	uint64_t type_name = synthetic_place(&made, NULL, 0, 8, 8);
+	uint64_t inode = synthetic_inode(&made, super, 9, S_IFREG);
+	uint64_t pages = synthetic_inode(&made, made.super, 99, S_IFREG);
+	uint64_t upper = synthetic_dentry(&made, made.root, "perf-1.map");
+	uint64_t behind = member(inode, VMOP_LAYOUT_INODE_BYTES);
+	strcpy((char *)synthetic_at(&made, type_name), "overlay");
+	set(super, VMOP_LAYOUT_SUPER_TYPE, type);
+	set(type, VMOP_LAYOUT_FS_TYPE_NAME, type_name);
+	synthetic_link(&made, synthetic_dentry(&made, root, "perf-1.map"), inode);
+	synthetic_link(&made, upper, pages);
+	make_container(super, root);
+	expect_none(find_of_worker("/perf-1.map")); /* it was not written to */
+	synthetic_put_u64(&made, behind, upper);
+	struct vmop_error *err = find_of_worker("/perf-1.map");
+	if (err)
+		fail_msg("%s", err->message);
+	assert_int_equal(file.mapping, get(pages, VMOP_LAYOUT_INODE_MAPPING));
+	assert_string_equal(file.path, "/perf-1.map");
+	/* Some other kernel has something else there. */
+	synthetic_put_u64(&made, behind, made.dentry);
+	expect_none(find_of_worker("/perf-1.map"));
+	synthetic_put_u64(&made, behind, inode);
+	expect_none(find_of_worker("/perf-1.map"));
+	/* Another file system. */
+	synthetic_at(&made, type_name)[0] = 'x';
+	assert_null(find_of_worker("/perf-1.map"));
+	assert_int_equal(file.mapping, get(inode, VMOP_LAYOUT_INODE_MAPPING));
+	close_guest();
+}
+
 static void hostile_lists_of_names(void **state)
 {
 	(void)state;
@@ -385,6 +465,8 @@ int main(void)
 		cmocka_unit_test(mounts_on_each_other),
 		cmocka_unit_test(paths_in_the_cache),
 		cmocka_unit_test(a_later_mount_hides_an_earlier_one),
+		cmocka_unit_test(a_container_has_paths_of_its_own),
+		cmocka_unit_test(files_of_an_overlay_have_their_pages_below),
 		cmocka_unit_test(hostile_lists_of_names),
 		cmocka_unit_test(pages_of_an_inode),
 		cmocka_unit_test(one_process),

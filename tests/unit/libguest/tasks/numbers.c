@@ -120,7 +120,9 @@ static void arm64(void **state)
 		uint64_t frame = made.ram_start >> 12;
 		assert_int_equal(numbers.vmemmap + frame * numbers.page_bytes, SYNTHETIC_VMEMMAP);
 		assert_int_equal(numbers.page_shift, 12);
-		assert_int_equal(numbers.entry_regs_end, 0);
+		assert_int_equal(numbers.kernel_va_bits, 48);
+		assert_int_equal(numbers.user_va_bits, 48);
+		assert_int_equal(numbers.entry_regs_end, 336 - 272);
 		assert_int_equal(numbers.stack_bytes, 16384);
 		assert_int_equal(numbers.kernel_page_table_gpa, made.root_gpa + made.ram_start);
 		close_guest();

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "libstack/kernel/calls.h"
 #include "libstack/kernel/unwind.h"
 #include "tests/unit/libstack/kernel/stack.h"
 
@@ -41,6 +42,81 @@ static struct kernel_stack two_frames(uint64_t last)
 	stack.words[4] = last;
 	stack.words[5] = CODE + 2;
 	return stack;
+}
+
+/* Functions of 256 bytes, in 4 KiB. */
+static bool find_function(void *arg, uint64_t address, struct vmop_kernel_function *ret)
+{
+	(void)arg;
+	ret->start = address & ~UINT64_C(0xff);
+	ret->end = ret->start + 0x100;
+	return address - CODE < 4096;
+}
+
+/* A call of CODE's first function before CODE + 0x300, and no code before CODE + 0x210. */
+static const uint8_t *find_call(void *arg, uint64_t address, size_t len_bytes)
+{
+	static uint8_t code[4];
+	uint32_t call = 0x94000000 | ((UINT32_C(0) - 0x2fc / 4) & 0x3ffffff);
+	(void)arg;
+	assert_int_equal(len_bytes, 4);
+	for (int i = 0; i < 4; i++)
+		code[i] = (uint8_t)(call >> 8 * i);
+	return address == CODE + 0x20c ? NULL : code;
+}
+
+/* A leaf function's caller is in x30 only; one with a record has it there, or any value. */
+static void test_link(void **state)
+{
+	const struct vmop_kernel_text text = {.find_function = find_function, .code = find_call};
+	const struct vmop_kernel_memory memory = {.read = kernel_stack_read};
+	const struct {
+		uint64_t link;
+		enum vmop_kernel_link added;
+	} cases[] = {
+		{CODE + 0x210, VMOP_KERNEL_LINK_LIKELY}, /* the code is not there */
+		{(CODE + 0x210) ^ UINT64_C(0x1a) << 49, VMOP_KERNEL_LINK_LIKELY}, /* signed */
+		{CODE + 0x300, VMOP_KERNEL_LINK_CERTAIN}, /* of a call that does not return */
+		{CODE + 0x400, VMOP_KERNEL_LINK_LIKELY},  /* a call of another function */
+		{CODE + 1, VMOP_KERNEL_LINK_NONE},	  /* the record's */
+		{CODE + 0x40, VMOP_KERNEL_LINK_NONE},	  /* the function itself */
+		{CODE + 0x100, VMOP_KERNEL_LINK_NONE},	  /* its last call */
+		{CODE + 8192, VMOP_KERNEL_LINK_NONE},	  /* no code */
+		{0x400210, VMOP_KERNEL_LINK_NONE},	  /* the user's */
+		{0, VMOP_KERNEL_LINK_NONE},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct kernel_stack stack = two_frames(0);
+		struct vmop_kernel_memory own = memory;
+		struct vmop_stack_frame frames[8];
+		struct vmop_kernel_unwound unwound;
+		const struct vmop_kernel_regs regs = {.pc = CODE + 0x20,
+						      .sp = STACK,
+						      .fp = STACK,
+						      .is_interrupted = true,
+						      .link = cases[i].link};
+		own.arg = &stack;
+		vmop_frame_records_unwind(&regs, 48, &own, frames, 8, &unwound);
+		assert_int_equal(unwound.n_frames, 3);
+		enum vmop_kernel_link added =
+			vmop_frame_records_add_link(&regs, 48, &text, frames, 8, &unwound);
+		bool is_added = added != VMOP_KERNEL_LINK_NONE;
+		assert_int_equal(added, cases[i].added);
+		assert_int_equal(unwound.n_frames, is_added ? 4 : 3);
+		assert_true(frames[0].address == CODE + 0x20);
+		assert_true(!is_added || (frames[1].address & 0xfff) == (cases[i].link & 0xfff));
+		assert_true(frames[1 + is_added].address == CODE + 1);
+		assert_true(frames[2 + is_added].address == CODE + 2);
+		assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
+		/* Without room, the outermost frame goes. */
+		vmop_frame_records_unwind(&regs, 48, &own, frames, 3, &unwound);
+		added = vmop_frame_records_add_link(&regs, 48, &text, frames, 3, &unwound);
+		assert_int_equal(added, cases[i].added);
+		assert_int_equal(unwound.n_frames, 3);
+		assert_int_equal(unwound.end,
+				 is_added ? VMOP_STACK_DEPTH_LIMIT : VMOP_STACK_COMPLETE);
+	}
 }
 
 static void test_records(void **state)
@@ -115,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_frame_pointers),
 		cmocka_unit_test(test_lies),
 	};

@@ -199,14 +199,20 @@ static void unknown_format(void **state)
 {
 	(void)state;
 	const struct vmop_output *output = NULL;
-	struct vmop_error *err = vmop_output_find("xls", ", folded", &output);
+	struct vmop_error *err = vmop_output_find("xls", true, ", folded", &output);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	assert_non_null(strstr(err->message, "'xls'"));
 	assert_non_null(strstr(err->message, "table, csv, json"));
 	vmop_error_destroy(err);
-	assert_null(vmop_output_find("csv", "", &output));
+	assert_null(vmop_output_find("csv", false, "", &output));
 	assert_ptr_equal(output, &vmop_output_csv);
+	assert_null(vmop_output_find("xml", true, "", &output));
+	assert_ptr_equal(output, &vmop_output_xml);
+	err = vmop_output_find("xml", false, "", &output); /* it needs rows by symbol */
+	assert_non_null(err);
+	assert_null(strstr(err->message, "json, xml"));
+	vmop_error_destroy(err);
 }
 
 int main(void)

@@ -136,10 +136,29 @@ static void a_cache_without_memory_refuses(void **state)
 	vmop_guest_files_deinit(&none, &images);
 }
 
+static void an_inode_has_the_file_of_its_pages(void **state)
+{
+	(void)state;
+	struct vmop_guest_page_key key = key_of(3), other = key_of(4), another = key_of(4);
+	struct vmop_image *image =
+		vmop_images_named(&images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_FILE, "a", 0, 0);
+	assert_null(vmop_guest_files_find_inode(&files, &key));
+	vmop_guest_files_note_inode(&files, &images, &key, image, true);
+	vmop_guest_files_note_inode(&files, &images, &other, image, false);
+	const struct vmop_guest_code_page *inode = vmop_guest_files_find_inode(&files, &other);
+	assert_true(inode && inode->image == image && inode->is_verified);
+	assert_null(vmop_guest_files_find(&files, &other));
+	another.inode_generation++;
+	assert_null(vmop_guest_files_find_inode(&files, &another));
+	assert_int_equal(files.n, 1);
+	vmop_image_unref(&images, image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_page_is_known_by_all_of_its_identity, begin, end),
+		cmocka_unit_test_setup_teardown(an_inode_has_the_file_of_its_pages, begin, end),
 		cmocka_unit_test_setup_teardown(images_are_referenced_until_their_page_goes, begin,
 						end),
 		cmocka_unit_test_setup_teardown(the_table_grows_between_intervals_only, begin, end),

@@ -68,19 +68,15 @@ static void write_perf_map(const char *text)
 	set(mapping, VMOP_LAYOUT_MAPPING_HEAD, made.page);
 }
 
-static void begin_with(enum vmop_stack_mode mode)
+/* Begin a session, with the watching thread of the one before (NULL: none). */
+static void begin_session(enum vmop_stack_mode mode, struct vmop_guest_watch **before)
 {
 	const struct vmop_stack_options stacks = {
 		.mode = mode, .user_stack_bytes = 8192, .max_frames = VMOP_STACK_FRAMES_MAX};
-	ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		   -1, 0);
-	assert_true(ram != MAP_FAILED);
-	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
-	vmm = vmm_begin();
 	maps = (struct vmop_guest_maps){0};
 	assert_null(vmop_images_init(&images, 1024));
 	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
-	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, 0, &guests));
+	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, before, &guests));
 	vmop_guests_set_maps(guests, &maps, &stacks);
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);
@@ -97,6 +93,16 @@ static void begin_with(enum vmop_stack_mode mode)
 		poll(NULL, 0, 5);
 	}
 	fail_msg("no view of the guest has its processes");
+}
+
+static void begin_with(enum vmop_stack_mode mode)
+{
+	ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		   -1, 0);
+	assert_true(ram != MAP_FAILED);
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	vmm = vmm_begin();
+	begin_session(mode, NULL);
 }
 
 static int begin(void **state)
@@ -124,15 +130,34 @@ static int begin_with_map(void **state)
 	return 0;
 }
 
+/* The worker has another pid in its container, and the map has that one in its name. */
+static int begin_with_container_map(void **state)
+{
+	(void)state;
+	synthetic_make(&made, &(struct synthetic_options){0});
+	write_perf_map("7f0000000000 80 contained_function\n");
+	uint64_t alias = get(made.map_inode, VMOP_LAYOUT_INODE_DENTRIES);
+	uint64_t dentry = alias - (uint32_t)made.layout.value[VMOP_LAYOUT_DENTRY_ALIAS];
+	strcpy((char *)synthetic_at(&made, get(dentry, VMOP_LAYOUT_DENTRY_NAME)), "perf-77.map");
+	set(made.task[2], VMOP_LAYOUT_TASK_FS, get(made.task[1], VMOP_LAYOUT_TASK_FS));
+	begin_with(VMOP_STACKS_OFF);
+	return 0;
+}
+
+static void end_session(void)
+{
+	vmop_domains_deinit(&domains);
+	vmop_tasks_stored(&tasks, NULL); /* forgets those that wait for their row */
+	vmop_tasks_deinit(&tasks);
+	vmop_images_deinit(&images);
+}
+
 static int end(void **state)
 {
 	(void)state;
 	vmop_guests_destroy(guests);
 	vmm_end(vmm);
-	vmop_domains_deinit(&domains);
-	vmop_tasks_stored(&tasks, NULL); /* forgets those that wait for their row */
-	vmop_tasks_deinit(&tasks);
-	vmop_images_deinit(&images);
+	end_session();
 	munmap(ram, SYNTHETIC_RAM_BYTES);
 	synthetic_free(&made);
 	return 0;
@@ -277,6 +302,40 @@ static void the_source_gets_the_numbers_of_the_kernel(void **state)
 	assert_int_equal(maps.vmm_pid, 0);
 }
 
+/* Return the image of the kernel's code with its symbols, which come soon. */
+static const struct vmop_image *wait_for_symbols(void)
+{
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
+		const struct vmop_image *image = vmop_text_map_find(&domain->code, KERNEL_IP);
+		if (image && image->n_symbols >= SYNTHETIC_FILLERS)
+			return image;
+		poll(NULL, 0, 5);
+		vmop_guests_drained(guests);
+	}
+	fail_msg("the kernel has no symbols");
+	return NULL;
+}
+
+static void a_new_session_knows_the_guest(void **state)
+{
+	(void)state;
+	uint64_t generation = maps.numbers.generation;
+	size_t n_symbols = wait_for_symbols()->n_symbols;
+	release(); /* the thread drops its symbols */
+	for (int session = 0; session < 2; session++) {
+		struct vmop_guest_watch *watch = vmop_guests_end_session(guests);
+		assert_int_equal(maps.vmm_pid, 0);
+		end_session();
+		begin_session(VMOP_STACKS_OFF, &watch);
+		assert_null(watch);
+		assert_true(maps.numbers.generation == generation);
+		struct vmop_guest_context context = worker_context();
+		assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+				    "worker /bin/worker+1234 exact; ");
+		assert_int_equal(wait_for_symbols()->n_symbols, n_symbols);
+	}
+}
+
 static void stacks_want_windows(void **state)
 {
 	(void)state;
@@ -293,6 +352,10 @@ static void a_listed_process_and_its_mapping(void **state)
 	context = kernel_context();
 	assert_string_equal(attribute(VMOP_MODE_KERNEL, KERNEL_IP, &context),
 			    "worker [guest g1 kernel]+10 exact; ");
+	context.parts |= VMOP_GUEST_IS_SWITCHING; /* from the current task */
+	assert_string_equal(attribute(VMOP_MODE_KERNEL, KERNEL_IP, &context),
+			    "worker [guest g1 kernel]+10 exact; ");
+	context = kernel_context();
 	context.pid = context.tid = 0;
 	context.start_time_ns = 0;
 	assert_string_equal(attribute(VMOP_MODE_KERNEL, KERNEL_IP, &context),
@@ -314,6 +377,28 @@ static void a_process_that_no_list_has(void **state)
 	memset(context.code, 0, sizeof(context.code));
 	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP + 0x600, &context),
 			    "brief /bin/worker+834 exact; ");
+}
+
+/* The page was sampled while the file was there, and looked for when it was gone. */
+static void another_page_of_a_file_that_is_gone(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	uint64_t number = get(made.inode, VMOP_LAYOUT_INODE_NUMBER);
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "brief /bin/worker+1234 exact; ");
+	assert_false(vmop_guests_lose_files(guests));
+	set(made.inode, VMOP_LAYOUT_INODE_NUMBER, number + 1);
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	context.index += 2;
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP + 0x2000, &context),
+			    "brief /bin/worker+3234 exact; ");
+	assert_false(vmop_guests_lose_files(guests));
+	/* Another inode was there at the sample. */
+	context.inode_generation++;
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP + 0x2000, &context),
+			    "brief [guest g1 file, not found]+403234 ambiguous; ");
+	assert_true(vmop_guests_lose_files(guests));
 }
 
 static void a_file_that_is_gone(void **state)
@@ -366,6 +451,23 @@ static void generated_code_has_the_names_of_its_perf_map(void **state)
 	assert_int_equal(seen->map_state, VMOP_GUEST_SEEN_FOUND);
 	assert_int_equal(seen->generated->n_symbols, 1);
 	assert_string_equal(seen->generated->symbols[0].name, "generated_function");
+}
+
+static void a_containers_perf_map_has_its_own_pid(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.mapping = made.mm[2] | VMOP_GUEST_MAPPING_ANON;
+	context.inode = 0;
+	context.task = made.task[2];
+	context.pid = 2;
+	context.start_time_ns = get(made.task[2], VMOP_LAYOUT_TASK_START);
+	attribute(VMOP_MODE_USER, GENERATED_IP, &context);
+	const struct vmop_guest_seen *seen =
+		vmop_guest_processes_find(&domain->watched->processes, 2, context.start_time_ns);
+	assert_non_null(seen);
+	assert_int_equal(seen->map_state, VMOP_GUEST_SEEN_FOUND);
+	assert_string_equal(seen->generated->symbols[0].name, "contained_function");
 }
 
 static void generated_code_without_a_map(void **state)
@@ -600,9 +702,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_want_windows, begin_with_stacks, end),
 		cmocka_unit_test_setup_teardown(a_listed_process_and_its_mapping, begin, end),
 		cmocka_unit_test_setup_teardown(a_process_that_no_list_has, begin, end),
+		cmocka_unit_test_setup_teardown(another_page_of_a_file_that_is_gone, begin, end),
+		cmocka_unit_test_setup_teardown(a_new_session_knows_the_guest, begin, end),
 		cmocka_unit_test_setup_teardown(a_file_that_is_gone, begin, end),
 		cmocka_unit_test_setup_teardown(an_answer_is_awaited_until_the_next_flush, begin,
 						end),
+		cmocka_unit_test_setup_teardown(a_containers_perf_map_has_its_own_pid,
+						begin_with_container_map, end),
 		cmocka_unit_test_setup_teardown(generated_code_has_the_names_of_its_perf_map,
 						begin_with_map, end),
 		cmocka_unit_test_setup_teardown(generated_code_without_a_map, begin, end),

@@ -293,7 +293,7 @@ static void unwind_all(struct counts *counts, const struct vmop_guest_view *view
 	struct vmop_user_stacks *users;
 	struct vmop_guest_callers callers;
 	const struct vmop_domain_id domain = {0};
-	struct vmop_error *err = vmop_guest_sample_unwinder_create(NULL, domain, &unwinder);
+	struct vmop_error *err = vmop_guest_sample_unwinder_create(NULL, NULL, domain, &unwinder);
 	if (!err)
 		err = vmop_user_stacks_create(tables_at_once_guest, false, &users);
 	if (err)

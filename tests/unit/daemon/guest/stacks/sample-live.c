@@ -349,7 +349,8 @@ int main(int argc, char **argv)
 	check(vmop_guest_find_kernel(live.guest));
 	check(vmop_guest_sample_numbers(live.guest, &live.numbers));
 	tables_at_once_guest = live.guest;
-	check(vmop_guest_sample_unwinder_create(NULL, (struct vmop_domain_id){0}, &live.unwinder));
+	check(vmop_guest_sample_unwinder_create(NULL, NULL, (struct vmop_domain_id){0},
+						&live.unwinder));
 	live.view.orc = vmop_guest_orc_tables_publish(live.guest, 1, true, NULL);
 	live.context = malloc(sizeof(*live.context) + 3 * STACK_BYTES);
 	if (!live.view.orc || !live.context || live.numbers.stack_bytes != STACK_BYTES)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "daemon/guest/stacks/orc-tables.h"
@@ -18,7 +19,7 @@
 
 #if defined(__x86_64__)
 
-enum { MAX_VMAS = 64, WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 8192, IRQ_BYTES = 512 };
+enum { MAX_VMAS = 65, WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 8192, IRQ_BYTES = 512 };
 
 /* ---- this process as a guest's ----------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static void read_mappings(void)
 	char line[512];
 	FILE *maps = fopen("/proc/self/maps", "re");
 	process.vma_count = 0;
-	while (fgets(line, sizeof(line), maps) && process.vma_count < MAX_VMAS) {
+	while (fgets(line, sizeof(line), maps) && process.vma_count < MAX_VMAS - 1) {
 		uint32_t i = process.vma_count;
 		struct vmop_guest_vma *vma = &vmas[i];
 		char flags[5];
@@ -116,7 +117,7 @@ static int begin(void **state)
 	struct world *world = calloc(1, sizeof(*world));
 	read_mappings();
 	tables_at_once = (struct tables_at_once){.build = build_table};
-	assert_null(vmop_guest_sample_unwinder_create(NULL, (struct vmop_domain_id){1},
+	assert_null(vmop_guest_sample_unwinder_create(NULL, NULL, (struct vmop_domain_id){1},
 						      &world->unwinder));
 	assert_int_equal(tables_at_once.n_wants_stacks, 1);
 	world->tables = (struct vmop_guest_orc_tables){.refs = 1, .orc = make_orc()};
@@ -236,6 +237,53 @@ static void user_code(void **state)
 	check_user(*state);
 }
 
+/* Generated code that calls a function, with a frame pointer and without any unwind information. */
+typedef void generated_fn(void (*function)(struct world *world), struct world *world);
+
+static generated_fn *generate(void)
+{
+	/* push %rbp; mov %rsp,%rbp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; pop %rbp; ret */
+	static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
+				       0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(page != MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	uint32_t at = process.vma_count++;
+	for (; at > 0 && vmas[at - 1].start > (uint64_t)page; at--)
+		vmas[at] = vmas[at - 1];
+	vmas[at] = (struct vmop_guest_vma){
+		.start = (uint64_t)page, .end = (uint64_t)page + 4096, .path = ""};
+	return (generated_fn *)(uintptr_t)page;
+}
+
+static generated_fn *generated;
+
+static __attribute__((noinline)) void check_below_generated(struct world *world)
+{
+	struct vmop_guest_context *context = &world->sample.context;
+	TAKE_USER_REGS(world);
+	*context = (struct vmop_guest_context){.parts = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_SP |
+							VMOP_GUEST_IS_USER};
+	memcpy(context->regs, world->user_regs, sizeof(context->regs));
+	place(world, 0, NULL, 0, 0, NULL, 0);
+	for (int i = 0; i < 10; i++)
+		unwind(world, &process);
+	assert_int_equal(world->callers.end, VMOP_STACK_COMPLETE);
+	assert_int_equal(frame(world, 0), (uint64_t)(uintptr_t)generated + 12);
+}
+
+static void frame_pointers_lead_through_generated_code(void **state)
+{
+	struct world *world = *state;
+	uint64_t here = (uint64_t)__builtin_return_address(0);
+	generated = generate();
+	generated(check_below_generated, world);
+	/* This function's own frame is behind the generated one. */
+	assert_true(has_callers_from(world, 2, here));
+	munmap((void *)(uintptr_t)generated, 4096);
+}
+
 /* A leaf on the stack of interrupts, which interrupted a leaf on that of a task, in a system call.
  */
 static __attribute__((noinline)) void check_kernel(struct world *world)
@@ -272,6 +320,12 @@ static __attribute__((noinline)) void check_kernel(struct world *world)
 	unwind(world, NULL);
 	assert_int_equal(world->callers.n, 4);
 	assert_int_equal(world->callers.end, VMOP_STACK_UNREADABLE);
+	/* While tasks switch, the stack is the next one's already. */
+	context->user_regs[RSP] += 4096;
+	unwind(world, &process);
+	assert_int_equal(world->callers.n, 3);
+	assert_int_equal(world->callers.end, VMOP_STACK_NOT_RECORDED);
+	context->user_regs[RSP] -= 4096;
 	/* Without the task's stack. */
 	context->window_address[VMOP_GUEST_TASK_WINDOW] += 1 << 20;
 	unwind(world, &process);
@@ -402,6 +456,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(user_code, begin, end),
+		cmocka_unit_test_setup_teardown(frame_pointers_lead_through_generated_code, begin,
+						end),
 		cmocka_unit_test_setup_teardown(an_interrupt_in_a_system_call, begin, end),
 		cmocka_unit_test_setup_teardown(a_kernel_thread, begin, end),
 		cmocka_unit_test_setup_teardown(the_entry_of_a_system_call, begin, end),

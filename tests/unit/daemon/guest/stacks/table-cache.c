@@ -59,6 +59,64 @@ static void tables_are_found_again(void **state)
 	free(cache);
 }
 
+struct half_file {
+	int fd;
+	uint64_t absent_from;
+};
+
+static bool read_half(void *arg, uint64_t offset, void *buf, size_t len_bytes)
+{
+	const struct half_file *file = arg;
+	return offset + len_bytes <= file->absent_from &&
+	       pread(file->fd, buf, len_bytes, (off_t)offset) == (ssize_t)len_bytes;
+}
+
+/* Return a partial table of this program: the first one, or a better or worse one. */
+static struct vmop_cfi_table *make_partial_table(bool is_better)
+{
+	static const struct vmop_cfi_limits limits = {.max_bytes = (size_t)64 << 20,
+						      .max_cpu_ns = 60 * VMOP_NS_PER_S};
+	struct half_file file = {.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
+	const struct vmop_cfi_reader reader = {.read = read_half, .arg = &file};
+	struct vmop_cfi_table *table = NULL;
+	unsigned n_partial = 0;
+	for (file.absent_from = 4096;; file.absent_from += 4096) {
+		vmop_error_destroy(vmop_cfi_table_build_by(&reader, &limits, &table));
+		if (table && !vmop_cfi_table_is_partial(table))
+			break;
+		if (table && n_partial++ == (is_better ? 1 : 0))
+			break;
+		vmop_cfi_table_destroy(table);
+		table = NULL;
+	}
+	close(file.fd);
+	return table;
+}
+
+static void a_better_table_replaces_a_partial_one(void **state)
+{
+	struct vmop_guest_table_cache *cache = malloc(sizeof(*cache));
+	struct vmop_guest_code_key key = key_of(1);
+	size_t bytes;
+	(void)state;
+	struct vmop_cfi_table *worse = make_partial_table(false);
+	struct vmop_cfi_table *better = make_partial_table(true), *whole = make_table(&bytes);
+	assert_true(vmop_cfi_table_is_partial(worse) && vmop_cfi_table_is_partial(better));
+	vmop_guest_table_cache_init(cache, VMOP_GUEST_TABLE_CACHE_BYTES);
+	struct vmop_guest_table_slot *slot = vmop_guest_table_cache_add(cache, &key);
+	vmop_guest_table_cache_put(cache, &key, VMOP_CODE_HAS_TABLE, better);
+	assert_true(slot->table == better && slot->is_partial);
+	vmop_guest_table_cache_put(cache, &key, VMOP_CODE_HAS_TABLE, worse);
+	assert_ptr_equal(slot->table, better);
+	vmop_guest_table_cache_put(cache, &key, VMOP_CODE_UNREADABLE, NULL);
+	assert_true(slot->table == better && slot->state == VMOP_CODE_HAS_TABLE);
+	vmop_guest_table_cache_put(cache, &key, VMOP_CODE_HAS_TABLE, whole);
+	assert_true(slot->table == whole && !slot->is_partial);
+	assert_int_equal(cache->bytes, bytes);
+	vmop_guest_table_cache_deinit(cache);
+	free(cache);
+}
+
 static void memory_is_bounded(void **state)
 {
 	struct vmop_guest_table_cache *cache = malloc(sizeof(*cache));
@@ -111,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_are_found_again),
+		cmocka_unit_test(a_better_table_replaces_a_partial_one),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(files_are_bounded),
 	};

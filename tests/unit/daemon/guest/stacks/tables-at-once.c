@@ -29,7 +29,7 @@ static enum vmop_code_state build(const struct vmop_guest_code_mapping *mapping,
 	if (tables_at_once.build)
 		return tables_at_once.build(mapping, ret);
 	if (tables_at_once_guest)
-		return vmop_guest_table_build(tables_at_once_guest, mapping, ret);
+		return vmop_guest_table_build(tables_at_once_guest, mapping, NULL, ret);
 	return VMOP_CODE_UNREADABLE;
 }
 
@@ -40,8 +40,7 @@ void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch,
 void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
 					 struct vmop_domain_id domain);
 bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping);
+					   const struct vmop_guest_table_request *request);
 bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
 					struct vmop_domain_id domain,
 					struct vmop_guest_table_answer *ret);
@@ -69,13 +68,11 @@ void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
 }
 
 bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping)
+					   const struct vmop_guest_table_request *request)
 {
-	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
 	(void)watch;
 	tables_at_once.n_requested++;
-	return vmop_guest_table_queue_request(&tables_at_once.queue, &request);
+	return vmop_guest_table_queue_request(&tables_at_once.queue, request);
 }
 
 bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Symbol tables of files with a build-id, kept between runs in a directory of the user.
+ *
+ * Each table is a file named by its build-id. It is written beside its place and renamed, so that
+ * several programs read and write the directory at once. Each reader checks the whole file: one
+ * that is damaged, of another version or of another user counts as missing, and is written anew.
+ * The caller adds no symbols from a file that another user could have made, because such a file
+ * can bear the build-id of any other one.
+ *
+ * The file (struct header in the .c file): the header with a hash of all that follows, the symbols
+ * in their order, then their names, each with a NUL. Byte order and widths are this machine's.
+ *
+ * Inside libsym only. One thread at a time for one struct; any number of processes.
+ */
+#ifndef VMOP_LIBSYM_CACHE_SYMBOL_CACHE_H
+#define VMOP_LIBSYM_CACHE_SYMBOL_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libsym/build-id.h"
+#include "libsym/symtab.h"
+
+/* The bytes of all files together. Those that were unused the longest are removed first. */
+#define VMOP_SYMBOL_CACHE_MAX_BYTES ((uint64_t)256 << 20)
+
+/*
+ * A table without the symbols of a debug file is used for so long only: the debug file may be
+ * installed later.
+ */
+#define VMOP_SYMBOL_CACHE_PARTIAL_S (24 * 3600)
+
+struct vmop_symbol_cache {
+	int dir_fd; /* -1: there is no cache */
+	uint64_t max_bytes;
+	bool has_saved;
+};
+
+/* A cache that keeps nothing. */
+#define VMOP_SYMBOL_CACHE_NONE ((struct vmop_symbol_cache){.dir_fd = -1})
+
+/*
+ * Open the cache in the directory at path, and make path if it is missing. path NULL or "", and a
+ * directory that another user can change (libutil/dirs/safe-dir.h), or that cannot be made, give
+ * VMOP_SYMBOL_CACHE_NONE.
+ */
+void vmop_symbol_cache_init(struct vmop_symbol_cache *cache, const char *path);
+
+/* Close the cache. If a table was saved, first remove files beyond the bound. */
+void vmop_symbol_cache_deinit(struct vmop_symbol_cache *cache);
+
+/* The key of a table. */
+struct vmop_symbol_cache_key {
+	struct vmop_build_id build_id; /* not empty */
+	bool addresses;		       /* the symbols' offsets are addresses */
+};
+
+/*
+ * Set *ret to the kept table, or to NULL without a valid one. The caller owns *ret. The
+ * only error is VMOP_ERROR_NO_MEMORY.
+ */
+struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
+					  const struct vmop_symbol_cache_key *key,
+					  struct vmop_symtab **ret);
+
+/*
+ * Keep a table. is_partial: it has only the symbols that a stripped file has. Failures (a full
+ * disk, a table that is too large) are not reported: a cache may be without any table.
+ */
+void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
+			    const struct vmop_symbol_cache_key *key, bool is_partial,
+			    const struct vmop_symtab *symtab);
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/annotate/code-images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libsym/lines.h"
+#include "libutil/cleanup.h"
+
+/* Files of code that are open at one time. */
+enum { OPEN_MAX_FILES = 32 };
+
+struct image {
+	bool has_lines, has_inlines, has_code; /* they were looked for */
+	struct vmop_image_lines *lines;
+	struct vmop_inline_index *inlines;
+	struct vmop_image_code *code; /* owned; NULL: none, or closed again */
+	const char *no_lines, *no_code;
+};
+
+struct vmop_code_images {
+	struct vmop_result *result;
+	const struct vmop_session_input *sessions;
+	struct vmop_lines *lines;
+	struct vmop_inlines *inlines;
+	size_t n_open;
+	size_t n;
+	struct image images[];
+};
+
+struct vmop_error *vmop_code_images_create(struct vmop_result *result,
+					   const struct vmop_session_input *sessions,
+					   uint64_t max_cpu_ns, struct vmop_code_images **ret)
+{
+	size_t n = result->catalog.images.n;
+	struct vmop_code_images *images = calloc(1, sizeof(*images) + n * sizeof(struct image));
+	if (!images)
+		return &vmop_error_no_memory;
+	images->result = result;
+	images->sessions = sessions;
+	images->n = n;
+	struct vmop_error *err = vmop_lines_create(vmop_symbols_resolver(result->symbols),
+						   max_cpu_ns, &images->lines);
+	if (!err)
+		err = vmop_symbols_find_inlines(result->symbols, max_cpu_ns, &images->inlines);
+	if (err) {
+		vmop_code_images_destroy(images);
+		return err;
+	}
+	*ret = images;
+	return NULL;
+}
+
+static void close_files(struct vmop_code_images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		struct image *image = &images->images[i];
+		if (image->code)
+			image->has_code = false;
+		vmop_image_code_destroy(image->code);
+		image->code = NULL;
+	}
+	images->n_open = 0;
+}
+
+void vmop_code_images_destroy(struct vmop_code_images *images)
+{
+	if (!images)
+		return;
+	close_files(images);
+	vmop_inlines_destroy(images->inlines);
+	vmop_lines_destroy(images->lines);
+	free(images);
+}
+
+/* Return whether an image can have a file that libsym reads. */
+static bool has_file(const struct vmop_code_images *images, size_t image)
+{
+	switch (vmop_catalog_image(&images->result->catalog, image)->kind) {
+	case VMOP_IMAGE_FILE:
+	case VMOP_IMAGE_VDSO:
+	case VMOP_IMAGE_KERNEL:
+	case VMOP_IMAGE_GUEST_KERNEL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Return a reason with a remedy in place of one of libsym's. */
+static const char *with_remedy(const struct vmop_code_images *images, size_t image, const char *why)
+{
+	switch (vmop_catalog_image(&images->result->catalog, image)->kind) {
+	case VMOP_IMAGE_KERNEL:
+	case VMOP_IMAGE_GUEST_KERNEL:
+		return "no vmlinux of this kernel was found; its debug package, --image-path or "
+		       "DEBUGINFOD_URLS gives one";
+	default:
+		return why && !strcmp(why, "no DWARF was found")
+			       ? "no DWARF was found; its debug package, or DEBUGINFOD_URLS, gives "
+				 "it"
+			       : why;
+	}
+}
+
+static const char *why_no_file(const struct vmop_code_images *images, size_t image)
+{
+	switch (vmop_catalog_image(&images->result->catalog, image)->kind) {
+	case VMOP_IMAGE_MODULE:
+		return "DWARF of kernel modules is not read";
+	case VMOP_IMAGE_ANON:
+		return "generated code has no file";
+	case VMOP_IMAGE_NONE:
+		return "the samples have no image";
+	default:
+		return "it has no file";
+	}
+}
+
+static struct vmop_error *open_lines(struct vmop_code_images *images, size_t number)
+{
+	struct image *image = &images->images[number];
+	if (image->has_lines)
+		return NULL;
+	image->has_lines = true;
+	image->no_lines = why_no_file(images, number);
+	if (!has_file(images, number))
+		return NULL;
+	const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, number);
+	struct vmop_error *err =
+		vmop_lines_open(images->lines, &ref, &image->lines, &image->no_lines);
+	image->no_lines = image->lines ? NULL : with_remedy(images, number, image->no_lines);
+	return err;
+}
+
+struct vmop_error *vmop_code_images_line(struct vmop_code_images *images, size_t image,
+					 uint64_t offset, struct vmop_line *ret)
+{
+	*ret = (struct vmop_line){0};
+	struct vmop_error *err = open_lines(images, image);
+	struct image *item = &images->images[image];
+	if (!err && item->lines && !vmop_lines_find(images->lines, item->lines, offset, ret))
+		item->no_lines = "too costly: its DWARF takes more CPU time (--lines) or memory";
+	return err;
+}
+
+struct vmop_error *vmop_code_images_inlined(struct vmop_code_images *images, size_t image,
+					    uint64_t offset,
+					    const char *ret_names[VMOP_INLINES_MAX], size_t *ret_n)
+{
+	struct image *item = &images->images[image];
+	const char *why;
+	struct vmop_error *err = NULL;
+	*ret_n = 0;
+	if (!item->has_inlines && has_file(images, image))
+		err = vmop_symbols_open_inlines(images->result->symbols, image, images->inlines,
+						&item->inlines, &why);
+	item->has_inlines = true;
+	if (!err && item->inlines)
+		vmop_inlines_find(images->inlines, item->inlines, offset, ret_names, ret_n);
+	return err;
+}
+
+const char *vmop_code_images_no_lines(const struct vmop_code_images *images, size_t image)
+{
+	return images->images[image].no_lines;
+}
+
+void vmop_code_bytes_deinit(struct vmop_code_bytes *code)
+{
+	free(code->bytes);
+	free(code->is_known);
+	*code = (struct vmop_code_bytes){0};
+}
+
+static struct vmop_error *open_code(struct vmop_code_images *images, size_t number)
+{
+	struct image *image = &images->images[number];
+	if (image->has_code)
+		return NULL;
+	if (images->n_open >= OPEN_MAX_FILES)
+		close_files(images);
+	image->has_code = true;
+	image->no_code = why_no_file(images, number);
+	if (!has_file(images, number))
+		return NULL;
+	const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, number);
+	struct vmop_error *err =
+		vmop_image_code_open(vmop_symbols_resolver(images->result->symbols), &ref,
+				     &image->code, &image->no_code);
+	if (!image->code)
+		image->no_code = with_remedy(images, number, image->no_code);
+	images->n_open += image->code != NULL;
+	return err;
+}
+
+/* Return the machine of the session's host. Guests run on the same one. */
+static enum vmop_machine machine_of_session(const struct vmop_code_images *images, size_t image)
+{
+	const struct vmop_catalog *catalog = &images->result->catalog;
+	const char *machine =
+		catalog->sessions[vmop_catalog_image(catalog, image)->session].machine;
+	return !strcmp(machine, "x86_64")    ? VMOP_MACHINE_X86_64
+	       : !strcmp(machine, "aarch64") ? VMOP_MACHINE_ARM64
+					     : VMOP_MACHINE_OTHER;
+}
+
+/* The stored code of an image, while it is laid over the bytes that are wanted. */
+struct overlay {
+	struct vmop_code_bytes *code;
+	uint64_t offset; /* of code */
+};
+
+/* Take the later one of two versions: rows ascend by offset, then by time. */
+static struct vmop_error *take_stored(void *arg, const struct vmop_db_code *stored)
+{
+	const struct overlay *overlay = arg;
+	struct vmop_code_bytes *code = overlay->code;
+	const uint8_t *bytes = stored->bytes;
+	for (size_t i = 0; i < stored->len_bytes; i++) {
+		uint64_t at = stored->offset + i - overlay->offset;
+		if (stored->offset + i < overlay->offset || at >= code->len_bytes)
+			continue;
+		code->has_changed |= code->is_known[at] && code->bytes[at] != bytes[i];
+		code->n_known += !code->is_known[at];
+		code->is_known[at] = true;
+		code->bytes[at] = bytes[i];
+	}
+	return NULL;
+}
+
+/* Return why the session has no code of an image. */
+static struct vmop_error *why_not_stored(struct vmop_db *db, const char **ret)
+{
+	_cleanup_free_ char *state = NULL;
+	struct vmop_error *err = vmop_db_get_info(db, "code", &state);
+	if (!err)
+		*ret = !state		       ? "it was not stored: its process had ended, or the "
+						 "recording is of an older vmop"
+		       : !strcmp(state, "off") ? "it was not stored: vmopcontrol --code=on does so "
+						 "from the next start on"
+					       : "it was not stored: there was no more room; "
+						 "vmopcontrol --code=SIZE gives more";
+	return err;
+}
+
+/* Read the bytes that the session has of generated code. */
+static struct vmop_error *read_stored(const struct vmop_code_images *images, size_t image,
+				      uint64_t offset, struct vmop_code_bytes *code)
+{
+	const struct vmop_catalog *catalog = &images->result->catalog;
+	const struct vmop_image_item *item = vmop_catalog_image(catalog, image);
+	struct vmop_db *db = images->sessions[item->session].db;
+	struct overlay overlay = {code, offset};
+	uint64_t end;
+	if (item->kind != VMOP_IMAGE_ANON)
+		return NULL;
+	if (__builtin_add_overflow(offset, code->len_bytes, &end))
+		end = UINT64_MAX;
+	struct vmop_error *err =
+		vmop_db_each_code(db, item->id, offset, end, take_stored, &overlay);
+	if (!err && code->n_known < code->len_bytes)
+		err = why_not_stored(db, &code->why);
+	return err ? vmop_catalog_blame(err, catalog, item->session) : NULL;
+}
+
+struct vmop_error *vmop_code_images_read(struct vmop_code_images *images, size_t image,
+					 uint64_t offset, size_t len_bytes,
+					 struct vmop_code_bytes *ret)
+{
+	struct vmop_error *err = open_code(images, image);
+	const struct image *item = &images->images[image];
+	*ret = (struct vmop_code_bytes){.len_bytes = len_bytes,
+					.bytes = calloc(1, len_bytes + 1),
+					.is_known = calloc(len_bytes + 1, sizeof(bool)),
+					.machine = machine_of_session(images, image)};
+	if (!err && (!ret->bytes || !ret->is_known))
+		err = &vmop_error_no_memory;
+	if (!err && item->code) {
+		ret->machine = vmop_image_code_machine(item->code);
+		ret->n_known = vmop_image_code_read(item->code, offset, ret->bytes, len_bytes);
+		memset(ret->is_known, true, ret->n_known);
+	}
+	if (!err && ret->n_known < len_bytes)
+		ret->why = item->code ? "outside of the file's code" : item->no_code;
+	if (!err)
+		err = read_stored(images, image, offset, ret);
+	if (err)
+		vmop_code_bytes_deinit(ret);
+	return err;
+}

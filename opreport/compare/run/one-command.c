@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/compare/run/one-command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "opreport/compare/run/compare-chart.h"
+#include "opreport/compare/run/compare-page.h"
+#include "opreport/compare/run/recording.h"
+#include "opreport/output/printing.h"
+
+/* The bars of a chart: the most expensive functions. */
+#define CHART_TOP 10
+
+/* Accepted in names of sessions, as by vmopcontrol --save. */
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+/* ---- files of an event -------------------------------------------------------------- */
+
+static struct vmop_error *print_chart(const void *arg, FILE *out)
+{
+	return vmop_compare_chart_print(arg, out);
+}
+
+static struct vmop_error *print_page(const void *arg, FILE *out)
+{
+	return vmop_compare_page_print(arg, out);
+}
+
+/* Set *ret to the chart as text, or to NULL where vmop has no charts.  The caller frees it. */
+static struct vmop_error *draw(const struct vmop_compare_chart *chart, char **ret)
+{
+	size_t len;
+	FILE *out = open_memstream(ret, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_compare_chart_print(chart, out);
+	if (fclose(out) != 0 && !err)
+		return &vmop_error_no_memory;
+	if (!err)
+		return NULL;
+	free(*ret);
+	*ret = NULL;
+	if (err->code != VMOP_ERROR_CANT)
+		return err;
+	vmop_log_notice("no chart: %s", err->message);
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+static struct vmop_error *write_event(const char *dir, const struct vmop_comparison *comparison,
+				      size_t event)
+{
+	char name[128];
+	_cleanup_free_ char *svg = NULL, *title = NULL, *csv = NULL, *chart_path = NULL,
+			    *page_path = NULL;
+	vmop_compare_file_name(comparison, event, name, sizeof(name));
+	if (asprintf(&title, "%s: %s and %s", comparison->events[event].label,
+		     comparison->sides[0].label, comparison->sides[1].label) < 0 ||
+	    asprintf(&csv, "%s.csv", name) < 0 ||
+	    asprintf(&chart_path, "%s/%s.svg", dir, name) < 0 ||
+	    asprintf(&page_path, "%s/%s.html", dir, name) < 0)
+		return &vmop_error_no_memory;
+	const struct vmop_compare_chart chart = {
+		.comparison = comparison,
+		.event = event,
+		.kind = VMOP_CHART_BARS,
+		.options = {.format = VMOP_CHART_SVG},
+		.ordering = {.sort = VMOP_COMPARE_BY_COUNT, .top = CHART_TOP},
+		.title = title,
+	};
+	struct vmop_error *err = draw(&chart, &svg);
+	if (!err && svg)
+		err = vmop_print_to(chart_path, print_chart, &chart);
+	const char *const links[] = {csv, "joined.csv"};
+	const struct vmop_compare_page page = {.comparison = comparison,
+					       .event = event,
+					       .title = title,
+					       .svg = svg,
+					       .links = links,
+					       .n_links = 2};
+	return err ? err : vmop_print_to(page_path, print_page, &page);
+}
+
+static struct vmop_error *write_files(const void *arg, const struct vmop_comparison *comparison)
+{
+	const struct vmop_compare_request *request = arg;
+	struct vmop_ordering all = request->output.ordering;
+	size_t n_files;
+	all.top = 0;
+	struct vmop_error *err =
+		vmop_compare_write_csv(request->output_dir, &all, comparison, &n_files);
+	for (size_t e = 0; e < comparison->n_events && !err; e++)
+		err = write_event(request->output_dir, comparison, e);
+	return err;
+}
+
+/* ---- recordings --------------------------------------------------------------------- */
+
+/* Return the last part of a path without slashes at its end.  The caller frees it. */
+static char *last_part(const char *path)
+{
+	size_t len = strlen(path);
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	size_t begin = len;
+	while (begin > 0 && path[begin - 1] != '/')
+		begin--;
+	return strndup(path + begin, len - begin);
+}
+
+static struct vmop_error *record(const struct vmop_one_command *command,
+				 const struct vmop_compare_request *request, const char *name,
+				 const char *run, struct vmop_process_tree *tree)
+{
+	const struct vmop_recording recording = {.name = name,
+						 .session_dir = request->session_dir,
+						 .command = run,
+						 .options = &command->options,
+						 .timeout_ns = command->timeout_ns};
+	vmop_log_notice("recording session %s: %s", name, run);
+	return vmop_recording_run(&recording, tree);
+}
+
+/* Refuse a name that cannot be kept, before anything is recorded. */
+static struct vmop_error *check_name(const struct vmop_compare_request *request, const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+	if (*name == '.' || strlen(name) > 100 || name[strspn(name, NAME_CHARACTERS)])
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--output-dir: its last part names the sessions: letters, "
+				      "digits, '-', '_' and '.', 90 at most, not '%s'",
+				      name);
+	if (asprintf(&path, "%s/%s.vmop",
+		     request->session_dir ? request->session_dir : VMOP_STATEDIR, name) < 0) {
+		path = NULL;
+		return &vmop_error_no_memory;
+	}
+	if (access(path, F_OK) == 0)
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"%s exists; another --output-dir gives the sessions other names", path);
+	return NULL;
+}
+
+/* Return "domain:NAME" with backslashes before characters that have a meaning in a list of globs.
+ */
+static char *domain_spec(const char *name)
+{
+	static const char tag[] = "domain:";
+	char *spec = malloc(sizeof(tag) + 2 * strlen(name)), *to = spec;
+	if (!spec)
+		return NULL;
+	to = stpcpy(to, tag);
+	for (; *name; name++) {
+		if (strchr(",*?[\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	*to = '\0';
+	return spec;
+}
+
+/* The specs of both sides. */
+struct sides {
+	struct vmop_process_tree host, guest;
+	char *host_name, *guest_name; /* of the sessions */
+	char *words[5];
+	char *host_label, *guest_label;
+};
+
+static void sides_deinit(struct sides *sides)
+{
+	vmop_process_tree_deinit(&sides->host);
+	vmop_process_tree_deinit(&sides->guest);
+	free(sides->host_name);
+	free(sides->guest_name);
+	free(sides->host_label);
+	free(sides->guest_label);
+	for (size_t i = 0; i < sizeof(sides->words) / sizeof(*sides->words); i++)
+		free(sides->words[i]);
+}
+
+static struct vmop_error *record_both(const struct vmop_one_command *command,
+				      const struct vmop_compare_request *request,
+				      struct sides *sides)
+{
+	_cleanup_free_ char *name = last_part(request->output_dir);
+	if (!name || asprintf(&sides->host_name, "%s-host", name) < 0 ||
+	    asprintf(&sides->guest_name, "%s-guest", name) < 0)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = check_name(request, sides->host_name);
+	if (!err)
+		err = check_name(request, sides->guest_name);
+	if (!err)
+		err = record(command, request, sides->host_name, command->run, &sides->host);
+	if (!err && !sides->host.n)
+		err = vmop_error_new(VMOP_ERROR_CANT, "session %s: the command did not start",
+				     sides->host_name);
+	if (!err)
+		err = record(command, request, sides->guest_name, command->guest_run,
+			     &sides->guest);
+	return err;
+}
+
+static struct vmop_error *write_specs(const struct vmop_one_command *command, struct sides *sides)
+{
+	sides->words[2] = vmop_process_tree_spec(&sides->host);
+	sides->words[4] = domain_spec(command->guest);
+	if (!sides->words[2] || !sides->words[4] ||
+	    asprintf(&sides->words[0], "session:%s", sides->host_name) < 0 ||
+	    asprintf(&sides->words[1], "domain:host") < 0 ||
+	    asprintf(&sides->words[3], "session:%s", sides->guest_name) < 0 ||
+	    asprintf(&sides->host_label, "%.80s on the host", command->run) < 0 ||
+	    asprintf(&sides->guest_label, "guest %.80s", command->guest) < 0)
+		return &vmop_error_no_memory;
+	return NULL;
+}
+
+struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
+					const struct vmop_compare_request *request)
+{
+	_cleanup_(sides_deinit) struct sides sides = {0};
+	struct vmop_compare_request both = *request;
+	if (mkdir(request->output_dir, 0777) < 0 && errno != EEXIST)
+		return vmop_error_os(errno, "--output-dir=%s", request->output_dir);
+	struct vmop_error *err = record_both(command, request, &sides);
+	if (!err)
+		err = write_specs(command, &sides);
+	if (err)
+		return err;
+	both.n_sides = 2;
+	both.sides[0] = (struct vmop_side_words){(const char *const *)sides.words, 3};
+	both.sides[1] = (struct vmop_side_words){(const char *const *)sides.words + 3, 2};
+	both.labels[0] = sides.host_label;
+	both.labels[1] = sides.guest_label;
+	both.query.exclude_idle = true;
+	both.output_dir = NULL;
+	both.write_files = write_files;
+	both.write_arg = request;
+	err = vmop_compare(&both);
+	if (!err)
+		vmop_log_notice("the pages, charts and CSV files are in %s", request->output_dir);
+	return err;
+}

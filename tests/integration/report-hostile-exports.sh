@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The formats for other programs and the page of sessions with far too many or damaged call stacks: each
+# stays within 20 s of CPU time and 2 GiB, and a page below 2 MB.
+# shellcheck source=tests/integration/report-bounds.sh
+. "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
+
+formats='perf-script speedscope firefox html'
+
+# stacks KIND N: make hostile.vmop.
+stacks() {
+	rm -f "$sessions"/hostile.vmop*
+	"$fixtures/make-hostile-stacks" "$1" "$2" "$sessions/hostile.vmop"
+}
+
+# every KIND N: check all formats.
+every() {
+	stacks "$1" "$2"
+	for format in $formats; do
+		bounded "$1" --format="$format"
+		[ "$format" != html ] || is "bytes of the page" "$(wc -c <"$work/out")" -lt 2000000
+	done
+}
+
+every deep 300000
+every recursive 3000
+every wide 200000
+every binary 300000
+every shared 10000
+every long-names 100
+
+# A million rows.
+images=1000000
+[ -z "$sanitized" ] || images=100000
+made images $images
+for format in xml $formats; do
+	bounded images --format="$format"
+	[ "$format" != html ] || is "bytes of the page" "$(wc -c <"$work/out")" -lt 2000000
+done
+
+stacks cycle 100000
+for format in $formats; do
+	refuse 3 hostile.vmop "$build/vmopreport" --session-dir="$sessions" session:hostile \
+		--format="$format"
+done
+finish

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Test tables that are kept between runs: equal ones, damaged ones, and those of other users. */
+#include "libsym/cache/symbol-cache.h"
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "libsym/symtab-builder.h"
+
+static char dir[] = "/tmp/vmop-test.XXXXXX";
+static const struct vmop_symbol_cache_key key = {{20, "0123456789abcdefghij"}, false};
+#define FILE_NAME "303132333435363738396162636465666768696a"
+
+/* Positions in the file's header. */
+enum { FORMAT_AT = 8, PARTIAL_AT = 34, SAVED_AT = 48, HASH_AT = 56, HEADER_BYTES = 64 };
+
+static struct vmop_symbol_cache cache;
+
+static int set_up(void **state)
+{
+	(void)state;
+	vmop_symbol_cache_init(&cache, dir);
+	return cache.dir_fd < 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlinkat(cache.dir_fd, FILE_NAME, 0);
+	unlinkat(cache.dir_fd, FILE_NAME ".addr", 0);
+	vmop_symbol_cache_deinit(&cache);
+	return 0;
+}
+
+/* Return n functions, the names of which differ from seed to seed, with aliases. */
+static struct vmop_symtab *make_table(unsigned n, unsigned seed)
+{
+	struct vmop_symbol *symbols = calloc(n + 1, sizeof(*symbols));
+	char *names = malloc(32 * (size_t)n + 1);
+	struct vmop_symtab *table = NULL;
+	for (unsigned i = 0; i < n; i++) {
+		char *name = names + 32 * (size_t)i;
+		snprintf(name, 32, "function_%u_%06u", seed, i);
+		symbols[i] = (struct vmop_symbol){16 * (i / 3), i % 3 ? 8 : 0, name, 'T'};
+	}
+	assert_null(vmop_symtab_create(symbols, n, names, &table));
+	return table;
+}
+
+static void assert_equal(const struct vmop_symtab *a, const struct vmop_symtab *b)
+{
+	size_t n, n_b;
+	const struct vmop_symbol *of_a = vmop_symtab_symbols(a, &n);
+	const struct vmop_symbol *of_b = vmop_symtab_symbols(b, &n_b);
+	assert_int_equal(n, n_b);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(of_a[i].offset, of_b[i].offset);
+		assert_int_equal(of_a[i].len_bytes, of_b[i].len_bytes);
+		assert_int_equal(of_a[i].type, of_b[i].type);
+		assert_string_equal(of_a[i].name, of_b[i].name);
+	}
+}
+
+static void keep(unsigned n, bool is_partial)
+{
+	struct vmop_symtab *table = make_table(n, 1);
+	vmop_symbol_cache_save(&cache, &key, is_partial, table);
+	vmop_symtab_destroy(table);
+}
+
+static bool is_kept(void)
+{
+	struct vmop_symtab *loaded = NULL;
+	assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+	bool kept = loaded;
+	vmop_symtab_destroy(loaded);
+	return kept;
+}
+
+static void a_table_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n <= 5000; n += 1000) {
+		struct vmop_symtab *table = make_table(n, n), *loaded = NULL;
+		vmop_symbol_cache_save(&cache, &key, false, table);
+		assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+		assert_non_null(loaded);
+		assert_equal(table, loaded);
+		vmop_symtab_destroy(loaded);
+		vmop_symtab_destroy(table);
+	}
+}
+
+static void keys_do_not_mix(void **state)
+{
+	(void)state;
+	struct vmop_symbol_cache_key other = key;
+	struct vmop_symtab *loaded = NULL;
+	keep(10, false);
+	other.addresses = true;
+	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(loaded);
+	other.addresses = false;
+	other.build_id.bytes[3]++;
+	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(loaded);
+	/* A file under the name of another key. */
+	assert_int_equal(renameat(cache.dir_fd, FILE_NAME, cache.dir_fd, FILE_NAME ".addr"), 0);
+	other = key;
+	other.addresses = true;
+	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(loaded);
+}
+
+static void damage_is_found(void **state)
+{
+	(void)state;
+	keep(20, false);
+	int fd = openat(cache.dir_fd, FILE_NAME, O_RDWR);
+	struct stat st;
+	assert_int_equal(fstat(fd, &st), 0);
+	for (off_t at = 0; at < st.st_size; at++) {
+		char was, is;
+		assert_int_equal(pread(fd, &was, 1, at), 1);
+		is = (char)(was ^ 0x41);
+		assert_int_equal(pwrite(fd, &is, 1, at), 1);
+		assert_false(is_kept());
+		assert_int_equal(pwrite(fd, &was, 1, at), 1);
+	}
+	assert_true(is_kept());
+	for (off_t len = st.st_size - 1; len >= 0; len -= 7) {
+		assert_int_equal(ftruncate(fd, len), 0);
+		assert_false(is_kept());
+	}
+	close(fd);
+	keep(20, false); /* written anew */
+	assert_true(is_kept());
+}
+
+/* Write a number into the header, and the hash that makes the file valid again. */
+static void patch(off_t at, const void *bytes, size_t len_bytes)
+{
+	static char file[1 << 16];
+	uint64_t hash = 0;
+	int fd = openat(cache.dir_fd, FILE_NAME, O_RDWR);
+	ssize_t n = pread(fd, file, sizeof(file), 0);
+	assert_true(n > HEADER_BYTES);
+	memcpy(file + at, bytes, len_bytes);
+	memset(file + HASH_AT, 0, sizeof(hash));
+	hash = XXH3_64bits_withSeed(file + HEADER_BYTES, (size_t)n - HEADER_BYTES,
+				    XXH3_64bits(file, HEADER_BYTES));
+	memcpy(file + HASH_AT, &hash, sizeof(hash));
+	assert_int_equal(pwrite(fd, file, (size_t)n, 0), n);
+	close(fd);
+}
+
+static void a_partial_table_expires(void **state)
+{
+	(void)state;
+	uint64_t yesterday_s = (uint64_t)time(NULL) - VMOP_SYMBOL_CACHE_PARTIAL_S - 2;
+	keep(20, true);
+	assert_true(is_kept());
+	patch(SAVED_AT, &yesterday_s, sizeof(yesterday_s));
+	assert_false(is_kept());
+	patch(PARTIAL_AT, "", 1);
+	assert_true(is_kept());
+}
+
+static void other_formats_count_as_missing(void **state)
+{
+	(void)state;
+	keep(20, false);
+	patch(FORMAT_AT, "\x63\0\0", 4);
+	assert_false(is_kept());
+}
+
+static void names_outside_the_file_are_refused(void **state)
+{
+	(void)state;
+	const uint32_t name = 0x7fffffff;
+	keep(20, false);
+	patch(HEADER_BYTES + 16, &name, sizeof(name));
+	assert_false(is_kept());
+}
+
+static void files_of_others_count_as_missing(void **state)
+{
+	(void)state;
+	keep(20, false);
+	assert_int_equal(fchmodat(cache.dir_fd, FILE_NAME, 0622, 0), 0);
+	assert_false(is_kept());
+	assert_int_equal(fchmodat(cache.dir_fd, FILE_NAME, 0600, 0), 0);
+	assert_true(is_kept());
+	assert_int_equal(renameat(cache.dir_fd, FILE_NAME, cache.dir_fd, FILE_NAME ".addr"), 0);
+	assert_int_equal(symlinkat(FILE_NAME ".addr", cache.dir_fd, FILE_NAME), 0);
+	assert_false(is_kept());
+	unlinkat(cache.dir_fd, FILE_NAME, 0);
+	assert_int_equal(mkfifoat(cache.dir_fd, FILE_NAME, 0600), 0);
+	assert_false(is_kept()); /* and does not wait for a writer */
+	unlinkat(cache.dir_fd, FILE_NAME, 0);
+	if (geteuid() != 0)
+		return;
+	keep(20, false);
+	assert_int_equal(fchownat(cache.dir_fd, FILE_NAME, 65534, 65534, 0), 0);
+	assert_false(is_kept());
+}
+
+static void unsafe_folders_are_not_used(void **state)
+{
+	(void)state;
+	struct vmop_symbol_cache other;
+	char path[sizeof(dir) + 16];
+	static const char *const none[] = {NULL, "", "relative", "/proc/none/here"};
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		vmop_symbol_cache_init(&other, none[i]);
+		assert_int_equal(other.dir_fd, -1);
+		vmop_symbol_cache_deinit(&other);
+	}
+	snprintf(path, sizeof(path), "%s/open/to", dir);
+	vmop_symbol_cache_init(&other, path); /* the parents are made, too */
+	assert_true(other.dir_fd >= 0);
+	vmop_symbol_cache_deinit(&other);
+	assert_int_equal(chmod(path, 0777), 0);
+	vmop_symbol_cache_init(&other, path);
+	assert_int_equal(other.dir_fd, -1);
+	rmdir(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
+static void a_table_beyond_the_bound_is_not_kept(void **state)
+{
+	(void)state;
+	cache.max_bytes = 4 * 1024;
+	keep(1000, false);
+	assert_false(is_kept());
+	keep(10, false);
+	assert_true(is_kept());
+}
+
+/* Load and save in turn. Return whether each loaded table was whole. */
+static bool race(unsigned seed)
+{
+	for (unsigned i = 0; i < 300; i++) {
+		struct vmop_symtab *loaded = NULL, *table = make_table(500, seed % 4);
+		size_t n = 0;
+		vmop_symbol_cache_save(&cache, &key, false, table);
+		vmop_symtab_destroy(table);
+		if (vmop_symbol_cache_load(&cache, &key, &loaded) || !loaded)
+			return false;
+		vmop_symtab_symbols(loaded, &n);
+		vmop_symtab_destroy(loaded);
+		if (n != 500)
+			return false;
+	}
+	return true;
+}
+
+static void several_programs_at_once(void **state)
+{
+	(void)state;
+	enum { N = 8 };
+	pid_t pids[N];
+	for (unsigned i = 0; i < N; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (!pids[i])
+			_exit(!race(i));
+	}
+	for (unsigned i = 0; i < N; i++) {
+		int status = -1;
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	static const struct CMUnitTest tests[] = {
+		TEST(a_table_comes_back),
+		TEST(keys_do_not_mix),
+		TEST(damage_is_found),
+		TEST(a_partial_table_expires),
+		TEST(other_formats_count_as_missing),
+		TEST(names_outside_the_file_are_refused),
+		TEST(files_of_others_count_as_missing),
+		TEST(unsafe_folders_are_not_used),
+		TEST(a_table_beyond_the_bound_is_not_kept),
+		TEST(several_programs_at_once),
+	};
+	if (!mkdtemp(dir))
+		return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(dir);
+	return failed;
+}
