@@ -27,3 +27,14 @@ include tests/hostile.mk
 include tests/rigs.mk
 include tests/fuzz.mk
 include tests/bench.mk
+
+# "make check-memory", for a build with sanitizers, leaves out the tests of which sanitizers see nothing
+# that other tests don't show: of scripts and of the tree, and those that compare shares with measured truths.
+TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids \
+	tests/unit/libsym/cost \
+	tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
+	tests/integration/kernel-module.sh tests/integration/compare-real.sh tests/integration/report-real.sh \
+	tests/integration/report-ratios.sh tests/integration/report-speedscope.sh tests/integration/report-html.sh
+.PHONY: check-memory
+check-memory:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(TESTS_WITHOUT_MEMORY),$(TESTS))'

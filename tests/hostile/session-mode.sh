@@ -17,7 +17,7 @@ bounded strace -f -y -e trace=openat,open,creat,chmod,fchmodat -o "$work/trace" 
 made=$(grep 'current\.vmop.*O_CREAT' "$work/trace" || :)
 echo "$made"
 is "files of the session that were made" "$(echo "$made" | grep -c .)" -ge 3
-is "those with another mode" "$(echo "$made" | grep -vc '0600)')" -eq 0
+is "those with another mode" "$(echo "$made" | grep -vc '0600[) ]')" -eq 0
 is "modes changed by path" "$(grep -c '^[0-9]* *\(chmod\|fchmodat\)(.*sessions' "$work/trace")" -eq 0
 is "the file's mode" "$(stat -c %a "$sessions/current.vmop")" = 600
 finish
