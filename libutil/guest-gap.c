@@ -17,9 +17,10 @@ static const struct {
 	[VMOP_GUEST_GAP_NO_TASK] = {"no current task", "no_task"},
 	[VMOP_GUEST_GAP_OTHER_TASK] = {"the vCPU's number is not that of the guest's CPU",
 				       "other_task"},
+	[VMOP_GUEST_GAP_BOOT] = {"firmware or boot code", "boot"},
 };
 
-_Static_assert(VMOP_GUEST_N_GAPS == VMOP_GUEST_GAP_OTHER_TASK + 1, "each has words");
+_Static_assert(VMOP_GUEST_N_GAPS == VMOP_GUEST_GAP_BOOT + 1, "each has words");
 
 const char *vmop_guest_gap_text(unsigned gap)
 {

@@ -9,6 +9,7 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/images.h"
 #include "daemon/guest/watched.h"
+#include "daemon/host/kernel-address.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
@@ -413,11 +414,23 @@ static void find_kernel_image(const struct vmop_held_sample *held, struct vmop_g
 	sample->offset = held->ip - image->base;
 }
 
+/* Return whether a guest with a known kernel ran none: firmware, a boot loader, or its own
+ * decompressor. */
+static bool is_boot_code(const struct vmop_held_sample *held)
+{
+	const struct vmop_watched_guest *watched = held->domain->watched;
+	return held->key.mode == VMOP_MODE_KERNEL && !vmop_is_kernel_address(held->ip) && watched &&
+	       watched->view && watched->view->code;
+}
+
 /* Attribute kernel code without a context. Return the process, or NULL. */
 static const struct vmop_guest_process *attribute_kernel(const struct vmop_held_sample *held,
 							 struct vmop_guest_sample *sample)
 {
 	struct vmop_watched_guest *watched = held->domain->watched;
+	/* After a reset the memory has the tasks of the kernel from before. */
+	if (is_boot_code(held))
+		return NULL;
 	struct vmop_guest_verdict verdict =
 		vmop_guest_attribute_kernel(&watched->attributor, held->vcpu, held->time_ns);
 	if (verdict.is_idle)
@@ -458,6 +471,9 @@ static void attribute(struct vmop_guests *guests, const struct vmop_held_sample 
 	memcpy(&ret->key, &held->key, sizeof(held->key));
 	if (is_kernel)
 		find_kernel_image(held, ret);
+	if (is_boot_code(held))
+		ret->image =
+			vmop_guest_image_of_reason(guests, held->domain, "firmware or boot code");
 	const struct vmop_guest_process *process = attribute_task(guests, held, context, ret);
 	if (!held->has_stack)
 		return;

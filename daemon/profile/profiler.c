@@ -448,12 +448,12 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 	return vmop_profiler_tick(profiler);
 }
 
-/* Note at each passive guest why the source captures no contexts, if it was asked for them. */
+/* Note at each passive guest why the source captures no contexts. */
 static void note_missing_contexts(struct vmop_profiler *profiler)
 {
-	const char *note;
-	if (!profiler->wants_context || !profiler->source->ops->guest_maps ||
-	    vmop_source_guest_maps(profiler->source, &note))
+	const char *note = "contexts are off (--guest-context, --guest-cpu)";
+	if (!profiler->source->ops->guest_maps ||
+	    (profiler->wants_context && vmop_source_guest_maps(profiler->source, &note)))
 		return;
 	for (uint32_t i = 1; i < profiler->domains.n; i++) {
 		struct vmop_domain *domain = profiler->domains.at[i];

@@ -56,6 +56,8 @@ enum vmop_guest_gap {
 	VMOP_GUEST_GAP_NO_TASK,	     /* the current task's address is not one of the kernel's */
 	/* User code ran with another page table than that of the task: it is another CPU's task. */
 	VMOP_GUEST_GAP_OTHER_TASK,
+	/* No register has a kernel's data: firmware or a boot loader runs, perhaps after a reset. */
+	VMOP_GUEST_GAP_BOOT,
 	VMOP_GUEST_N_GAPS,
 };
 

@@ -43,7 +43,15 @@ compare() {
 			if (shown++ < 20)
 				print "WRONG", reason ":", $0
 		}
-		FNR == NR { ran[$1 " " $2] = ran[$1 " " $2] " " $3; recorded[$1] = 1; program[$2] = 1; next }
+		# After a reboot the times of the records begin again, and so do the processes.
+		FNR == NR && $4 + 0 { n_boots += $4 + 0 < last_ns || !n_boots; last_ns = $4 + 0 }
+		FNR == NR {
+			ran[$1 " " $2] = ran[$1 " " $2] " " $3
+			n_recorded[$1] += last_boot[$1] != n_boots
+			last_boot[$1] = n_boots
+			program[$2] = 1
+			next
+		}
 		{
 			certainty = $1; mode = $2; task = $3; pid = $4; image = $5; symbol = $6; samples = $7
 			n["all"] += samples
@@ -78,7 +86,7 @@ compare() {
 				wrong("no such process was recorded")
 				next
 			}
-			if (is_one && recorded[pid] && !(task in program) && task !~ /^(init|sh|unshare|busybox|\[.*\]|kworker.*)$/) {
+			if (is_one && n_boots && n_recorded[pid] == n_boots && !(task in program) && task !~ /^(init|sh|unshare|busybox|\[.*\]|kworker.*)$/) {
 				wrong("the process was another program")
 				next
 			}

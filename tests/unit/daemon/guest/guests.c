@@ -24,6 +24,7 @@
 #define KERNEL_IP (SYNTHETIC_TEXT + 0x10)
 #define USER_IP UINT64_C(0x400010)
 #define NOWHERE_IP (SYNTHETIC_TEXT - 0x100000)
+#define FIRMWARE_IP UINT64_C(0xea65f)
 
 static struct synthetic made;
 static uint8_t *ram; /* shared with the VMM */
@@ -85,8 +86,9 @@ static void hold(enum vmop_mode mode, uint64_t ip)
 	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0, NULL));
 }
 
-/* The samples that were released, each as "IMAGE+OFFSET ". */
+/* The samples that were released, each as "IMAGE+OFFSET "; and how many of them have a task. */
 static char released[1024];
+static unsigned n_with_task;
 
 static void put(void *arg, const struct vmop_guest_sample *sample)
 {
@@ -95,6 +97,7 @@ static void put(void *arg, const struct vmop_guest_sample *sample)
 	snprintf(released + len, sizeof(released) - len, "%s+%llx ", sample->image->name,
 		 (unsigned long long)sample->offset);
 	sample->image->is_sampled = true;
+	n_with_task += sample->key.task.number != 0;
 }
 
 static const char *release(void)
@@ -195,6 +198,18 @@ static void samples_that_could_not_wait_have_their_own_image(void **state)
 				       "[guest g1 unknown kernel text]+ffffffff99f00000 ");
 }
 
+/* A reset leaves the kernel from before, with its tasks, in the guest's memory. */
+static void firmware_is_no_kernel_and_has_no_task(void **state)
+{
+	(void)state;
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	wait_until(has_tasks);
+	n_with_task = 0;
+	hold(VMOP_MODE_KERNEL, FIRMWARE_IP);
+	assert_string_equal(release(), "[guest g1 firmware or boot code]+ea65f ");
+	assert_int_equal(n_with_task, 0);
+}
+
 static void no_sample_waits_at_the_end(void **state)
 {
 	(void)state;
@@ -212,6 +227,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(samples_of_a_new_guest_wait_for_its_symbols, begin,
 						end),
 		cmocka_unit_test_setup_teardown(samples_that_could_not_wait_have_their_own_image,
+						begin_watched, end),
+		cmocka_unit_test_setup_teardown(firmware_is_no_kernel_and_has_no_task,
 						begin_watched, end),
 		cmocka_unit_test_setup_teardown(no_sample_waits_at_the_end, begin_watched, end),
 	};

@@ -4,10 +4,12 @@
  * known: registers, page tables, and what a kernel would have in its memory.
  */
 #include <cmocka.h>
+#include <linux/kvm.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -494,6 +496,35 @@ static void kernel_code_between_two_tasks_is_marked(void **state)
 	sample(&seen, NULL);
 }
 
+/* Where a register has the base of a kernel's data, code without it is no kernel's. */
+static void check_boot(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts & ~(uint32_t)VMOP_GUEST_IS_EXITED,
+			 USER_PARTS & ~(uint32_t)VMOP_GUEST_IS_USER);
+	assert_int_equal(context->gap, VMOP_GUEST_GAP_BOOT);
+	check_registers(seen, context);
+	check_code(seen, context);
+}
+
+static void code_after_a_reset_has_no_task(void **state)
+{
+	struct seen seen;
+	struct kvm_sregs sregs;
+	(void)state;
+	if (access("/sys/module/kvm_amd", F_OK) != 0) {
+		printf("skipped: not SVM, whose control block has the register\n");
+		skip();
+	}
+	start(&seen, 4, KNOWN_KERNEL);
+	assert_int_equal(ioctl(guest.vcpu, KVM_GET_SREGS, &sregs), 0);
+	sregs.gs.base = 0;
+	assert_int_equal(ioctl(guest.vcpu, KVM_SET_SREGS, &sregs), 0);
+	seen.check = check_boot;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
 /* A kernel thread runs with any page table. */
 static void check_kernel_thread(struct seen *seen, const struct vmop_guest_context *context)
 {
@@ -886,6 +917,7 @@ int main(void)
 					  clean),
 		cmocka_unit_test_teardown(the_entry_has_the_users_stack, clean),
 		cmocka_unit_test_teardown(kernel_code_between_two_tasks_is_marked, clean),
+		cmocka_unit_test_teardown(code_after_a_reset_has_no_task, clean),
 		cmocka_unit_test_teardown(kernel_threads_have_any_page_table, clean),
 		cmocka_unit_test_teardown(the_task_of_another_cpu_is_no_task, clean),
 		cmocka_unit_test_teardown(the_users_half_of_a_pair_is_the_tasks, clean),

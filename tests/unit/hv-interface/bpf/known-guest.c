@@ -290,6 +290,8 @@ static const char *set_registers(struct known_guest *guest, enum known_mode mode
 	sregs.ss.type = 3;
 	sregs.ss.db = 1;
 	sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss;
+	/* At level 3 the register is the program's; the other one, of swapgs, stays 0. */
+	sregs.gs.base = level ? 0 : DIRECT_MAP + PER_CPU_GPA - CURRENT_OFFSET;
 	sregs.cr3 = guest->root;
 	sregs.cr4 = 1 << 5 | (guest->n_levels == 5 ? 1 << 12 : 0); /* PAE, LA57 */
 	sregs.cr0 = 0x80050033;					   /* PG, AM, WP, NE, ET, MP, PE */
