@@ -103,6 +103,10 @@ compare() {
 				wrong("the process does not use busybox")
 				next
 			}
+			if (owner_of(image) != "" && owner_of(image) !~ /^(cxx|rust)-names$/ && symbol ~ /::/) {
+				wrong("the file has no such functions")
+				next
+			}
 			owner = program_of(symbol)
 			if (owner != "" && owner != user) {
 				wrong("the function is of another program")

@@ -17,7 +17,7 @@
 
 enum vmop_guest_request_kind {
 	VMOP_GUEST_REQUEST_FILE,     /* the file of a page */
-	VMOP_GUEST_REQUEST_SYMBOLS,  /* the functions of a file, by its mapping */
+	VMOP_GUEST_REQUEST_SYMBOLS,  /* the functions of the file of a page */
 	VMOP_GUEST_REQUEST_PROCESS,  /* one process with its mappings */
 	VMOP_GUEST_REQUEST_PERF_MAP, /* the names of a process's generated code */
 };
@@ -36,7 +36,7 @@ struct vmop_guest_request {
 			bool wants_symbols; /* of a deleted file at once; set by request-limits.c */
 		} page;
 		struct {
-			uint64_t mapping;
+			struct vmop_guest_page_key key;
 			struct vmop_image_slot image; /* whose reference waits for the answer */
 		} symbols;
 		struct {
@@ -60,7 +60,6 @@ struct vmop_guest_answer {
 	bool is_verified; /* the file has the code at offset_bytes */
 	bool is_elf;
 	char *path;	  /* as in /proc/PID/maps; on the heap */
-	uint64_t mapping; /* for VMOP_GUEST_REQUEST_SYMBOLS */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	/* Symbols and perf maps, and pages of deleted files: the functions; NULL: none. */

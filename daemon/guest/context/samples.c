@@ -266,7 +266,7 @@ static struct vmop_domain *domain_of(const struct vmop_guests *guests, struct vm
 
 /* Request the functions of a file, unless they were requested. */
 static void want_symbols(struct vmop_guests *guests, struct vmop_image *image, uint64_t generation,
-			 uint64_t mapping)
+			 const struct vmop_guest_page_key *key)
 {
 	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted)
 		return;
@@ -274,7 +274,7 @@ static void want_symbols(struct vmop_guests *guests, struct vmop_image *image, u
 		.kind = VMOP_GUEST_REQUEST_SYMBOLS,
 		.domain = image->domain,
 		.generation = generation,
-		.symbols = {.mapping = mapping, .image = image->slot},
+		.symbols = {.key = *key, .image = image->slot},
 	};
 	vmop_image_mark_wanted(image, vmop_guest_watch_request(guests->watch, &request));
 	if (image->is_wanted)
@@ -288,7 +288,7 @@ static void name_functions(struct vmop_guests *guests, struct vmop_image *image,
 	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted || !answer->is_elf)
 		return;
 	if (!answer->symtab) {
-		want_symbols(guests, image, answer->request.generation, answer->mapping);
+		want_symbols(guests, image, answer->request.generation, &answer->request.page.key);
 		return;
 	}
 	vmop_guest_image_give_symbols(image, answer->symtab);
@@ -472,7 +472,7 @@ static void put_place(struct vmop_guests *guests, const struct vmop_held_sample 
 	sample->key.certainty = (uint8_t)placement.certainty;
 	if (facts->page && facts->page->state == VMOP_GUEST_PAGE_FOUND)
 		want_symbols(guests, facts->page->image, context->generation,
-			     context->page.mapping);
+			     &context->page);
 	switch (placement.place) {
 	case VMOP_GUEST_PLACE_MAPPING:
 		sample->image = vmop_guest_image_of_vma(guests, domain, process, facts->vma);

@@ -37,9 +37,10 @@ static bool has_code(struct vmop_guest *guest, uint64_t mapping,
 	return is_same;
 }
 
-static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+static struct vmop_error *find_inode(struct vmop_guest *guest,
+				     const struct vmop_guest_page_key *key,
+				     struct vmop_guest_inode_file *ret)
 {
-	const struct vmop_guest_page_key *key = &answer->request.page.key;
 	const struct vmop_guest_inode inode = {
 		.mapping = key->mapping,
 		.inode = key->inode,
@@ -47,8 +48,13 @@ static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answe
 		.number = key->inode_number,
 		.generation = (uint32_t)key->inode_generation,
 	};
+	return vmop_guest_find_inode(guest, &inode, ret);
+}
+
+static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
 	struct vmop_guest_inode_file file;
-	struct vmop_error *err = vmop_guest_find_inode(guest, &inode, &file);
+	struct vmop_error *err = find_inode(guest, &answer->request.page.key, &file);
 	if (err) {
 		vmop_error_destroy(err);
 		return;
@@ -57,14 +63,26 @@ static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answe
 	if (!answer->path)
 		return;
 	answer->is_elf = file.is_elf;
-	answer->mapping = file.mapping;
 	answer->build_id_len_bytes = file.build_id_len_bytes;
 	memcpy(answer->build_id, file.build_id, file.build_id_len_bytes);
-	answer->is_verified = has_code(guest, answer->mapping, &answer->request);
+	answer->is_verified = has_code(guest, file.mapping, &answer->request);
 	/* The file goes with its last user; others can be read later. */
 	if (file.is_deleted && file.is_elf && answer->request.page.wants_symbols)
-		read_symbols(guest, answer->mapping, answer);
+		read_symbols(guest, file.mapping, answer);
 	answer->is_found = true;
+}
+
+static void serve_symbols(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
+	struct vmop_guest_inode_file file;
+	/* A mapping's memory can be another file's by now: it is found by its inode again. */
+	struct vmop_error *err = find_inode(guest, &answer->request.symbols.key, &file);
+	if (err)
+		answer->is_gone = true;
+	else
+		read_symbols(guest, file.mapping, answer);
+	answer->is_found = answer->symtab;
+	vmop_error_destroy(err);
 }
 
 static void serve_process(struct vmop_guest *guest, struct vmop_guest_answer *answer)
@@ -161,8 +179,7 @@ void vmop_guest_serve(struct vmop_guest *guest, const struct vmop_guest_request 
 		serve_page(guest, ret);
 		break;
 	case VMOP_GUEST_REQUEST_SYMBOLS:
-		read_symbols(guest, request->symbols.mapping, ret);
-		ret->is_found = ret->symtab;
+		serve_symbols(guest, ret);
 		break;
 	case VMOP_GUEST_REQUEST_PROCESS:
 		serve_process(guest, ret);

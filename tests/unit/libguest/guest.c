@@ -515,6 +515,14 @@ static void files_from_the_page_cache(void **state)
 	assert_int_equal(content[8192], 0);
 	expect(vmop_guest_read_file(guest, 0x1234, 0, content, 10, &got), VMOP_ERROR_NOT_FOUND);
 	expect(vmop_guest_file_size(guest, made.vma[0], &size), VMOP_ERROR_NOT_FOUND);
+	/* a page that the file had, and another one has now */
+	uint64_t mapping = synthetic_get_u64(
+		&made, synthetic_member(&made, made.inode, VMOP_LAYOUT_INODE_MAPPING));
+	synthetic_give_page(&made, mapping + 0x400);
+	assert_null(vmop_guest_read_file(guest, made.file, 0, content, 4096, &got));
+	assert_int_equal(got, 0);
+	assert_int_equal(content[0], 0);
+	synthetic_give_page(&made, mapping);
 	/* a node that is its own child */
 	uint64_t slots = synthetic_member(&made, made.xa_node, VMOP_LAYOUT_XA_NODE_SLOTS);
 	synthetic_put_u64(&made, slots, made.xa_node + 2);

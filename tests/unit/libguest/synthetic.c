@@ -868,6 +868,11 @@ static uint64_t block_entry(const struct synthetic *guest, uint64_t gpa)
 	return guest->ram_start ? (gpa + guest->ram_start) | ARM64_BLOCK : gpa | PRESENT | LARGE;
 }
 
+void synthetic_give_page(struct synthetic *guest, uint64_t mapping)
+{
+	put(guest->page_owner, mapping, 8);
+}
+
 /*
  * Map the image with 2 MiB pages at SYNTHETIC_TEXT, and RAM at the direct map with a 1 GiB page.
  * The vmemmap is only calculated with, except for the one page struct that is read, which gets its
@@ -898,6 +903,9 @@ static void make_tables(struct synthetic *guest, bool five_levels, uint64_t init
 	uint64_t frame = table_page(guest, &next);
 	entry(guest, map_pt, (unsigned int)((guest->page - VMEMMAP) / PAGE),
 	      table_entry(guest, frame));
+	guest->page_owner = guest->ram + frame + (guest->page - VMEMMAP) % PAGE +
+			    (uint32_t)guest->layout.value[VMOP_LAYOUT_PAGE_MAPPING];
+	synthetic_give_page(guest, mapping_of(guest, guest->inode));
 	uint64_t trampoline = SYNTHETIC_TRAMPOLINE_GPA;
 	memset(guest->ram + trampoline, 0, PAGE);
 	entry(guest, trampoline, 511, table_entry(guest, five_levels ? pgd : image_pud));

@@ -78,6 +78,7 @@ struct synthetic {
 	uint64_t mount_namespace, root, super, mount, inode;
 	uint64_t tmp_root, tmp_super, tmp_mount, map_inode;
 	uint64_t module_kallsyms, jiffies, btf, btf_bytes, current_task, page;
+	uint8_t *page_owner; /* its mapping, in ram */
 	uint64_t names_gpa; /* of the packed symbol names */
 	uint64_t per_cpu_offsets, init_uts_ns,
 		run_queue; /* init_uts_ns only on arm64; run_queue there, and with stacks */
@@ -135,5 +136,8 @@ size_t synthetic_btf(uint8_t *buf, size_t size, struct vmop_layout *layout);
 size_t synthetic_kallsyms(const struct synthetic_symbol *symbols, size_t count,
 			  enum synthetic_kallsyms form, uint64_t address, uint64_t base,
 			  uint8_t *buf, size_t size, size_t *ret_names);
+
+/* Make the page of the file one of another mapping. */
+void synthetic_give_page(struct synthetic *guest, uint64_t mapping);
 
 #endif

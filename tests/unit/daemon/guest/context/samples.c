@@ -66,6 +66,7 @@ static void write_perf_map(const char *text)
 	memcpy(made.ram + (made.page - SYNTHETIC_VMEMMAP) / page_bytes * 4096, text, strlen(text));
 	set(made.map_inode, VMOP_LAYOUT_INODE_SIZE, strlen(text));
 	set(mapping, VMOP_LAYOUT_MAPPING_HEAD, made.page);
+	synthetic_give_page(&made, mapping);
 }
 
 /* Begin a session, with the watching thread of the one before (NULL: none). */
