@@ -241,8 +241,9 @@ static void add_link(struct vmop_guest_sample_unwinder *unwinder,
 	if (!tables->text)
 		return;
 	vmop_guest_kernel_text_view(tables->text, &text);
-	enum vmop_kernel_link link = vmop_frame_records_add_link(
-		regs, tables->va_bits, &text, unwinder->frames, VMOP_STACK_FRAMES_MAX + 1, unwound);
+	enum vmop_kernel_link link =
+		vmop_frame_records_add_link(regs, &tables->records, &text, unwinder->frames,
+					    VMOP_STACK_FRAMES_MAX + 1, unwound);
 	callers->is_likely = link == VMOP_KERNEL_LINK_LIKELY;
 }
 
