@@ -262,7 +262,7 @@ bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t a
  * Read len_bytes at offset of the vDSO, which a process has mapped from start to end. A page that
  * no process has used is in no page table. It is found by another one, because the image is one
  * piece of the kernel's (kernel: arch/x86/entry/vdso/vma.c, arch/arm64/kernel/vdso.c). Return false
- * when none is present, or for bytes outside of the mapping.
+ * for bytes outside of the mapping, and if the process has used no page.
  */
 bool vmop_guest_read_vdso(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t start, uint64_t end,
 			  uint64_t offset, void *buf, size_t len_bytes);

@@ -58,8 +58,8 @@ struct vmop_frame_records {
 	unsigned va_bits; /* of kernel addresses, to remove pointer authentication codes */
 	/*
 	 * The offset in struct pt_regs of the word behind the record of an entry, which states
-	 * whether user code was interrupted or the kernel (stackframe.type, from Linux 6.13 on). 0:
-	 * there is none. In earlier kernels that record has the interrupted kernel code's address.
+	 * whether user code was interrupted or the kernel (stackframe.type, from Linux 6.13 on), or
+	 * 0 for earlier kernels, in which that record has the interrupted kernel code's address.
 	 */
 	uint32_t kind_at;
 };
