@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* struct vmop_guest and the budget of its calls, for guest.c and for tests. */
+/* struct vmop_guest and the budget of its calls, for this folder and for tests. */
 #ifndef VMOP_LIBGUEST_GUEST_INTERNAL_H
 #define VMOP_LIBGUEST_GUEST_INTERNAL_H
 

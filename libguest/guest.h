@@ -183,6 +183,12 @@ const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *g
 struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_fn *visit,
 				       void *arg, struct vmop_guest_orc_format *ret_format);
 
+/*
+ * Return the offset in an arm64 kernel's struct pt_regs of the word that states what the entry
+ * interrupted (stackframe.type, from Linux 6.13 on), or 0: it has none.
+ */
+uint32_t vmop_guest_frame_record_kind(const struct vmop_guest *guest);
+
 /* --- processes ----------------------------------------------------------- */
 
 /*
@@ -246,11 +252,20 @@ struct vmop_error *vmop_guest_read_file(struct vmop_guest *guest, uint64_t file,
 struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file, uint64_t *ret);
 
 /*
- * Read user memory of a process through its page tables: the image of the vDSO, or JIT code. Return
- * false when a page is not present.
+ * Read user memory of a process through its page tables: a stack, or JIT code. Return false when a
+ * page is not present.
  */
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
+
+/*
+ * Read len_bytes at offset of the vDSO, which a process has mapped from start to end. A page that
+ * no process has used is in no page table. It is found by another one, because the image is one
+ * piece of the kernel's (kernel: arch/x86/entry/vdso/vma.c, arch/arm64/kernel/vdso.c). Return false
+ * for bytes outside of the mapping, and if the process has used no page.
+ */
+bool vmop_guest_read_vdso(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t start, uint64_t end,
+			  uint64_t offset, void *buf, size_t len_bytes);
 
 /* Read the kernel's memory: its code. Return false when a page is not present. */
 bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,

@@ -4,7 +4,8 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
 	tests/unit/daemon/guest/stacks/file-tables tests/unit/daemon/guest/stacks/host-file \
-	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder tests/unit/libutil/thread \
+	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder \
+	tests/unit/daemon/guest/stacks/entry-arm64 tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
@@ -99,6 +100,11 @@ tests_unit_daemon_guest_stacks_sample_unwinder_SOURCES = \
 tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_entry_arm64_SOURCES = \
+	tests/unit/daemon/guest/stacks/entry-arm64.c $(guest_tables_at_once_sources)
+tests_unit_daemon_guest_stacks_entry_arm64_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_entry_arm64_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_entry_arm64_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_file_tables_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_file_tables_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_read_file
 tests_unit_daemon_guest_stacks_file_tables_LDADD = $(daemon_test_ldadd)

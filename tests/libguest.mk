@@ -5,7 +5,7 @@ libguest_tests = tests/unit/libguest/kernel/btf tests/unit/libguest/memory/forma
 	tests/unit/libguest/memory/page-table \
 	tests/unit/libguest/memory/page-table-arm64 tests/unit/libguest/kernel/arm64 \
 	tests/unit/libguest/tasks/inodes tests/unit/libguest/tasks/numbers \
-	tests/unit/libguest/tasks/threads
+	tests/unit/libguest/tasks/threads tests/unit/libguest/user-memory
 if HAVE_XEN
 libguest_tests += tests/unit/libguest/memory/xen
 endif
@@ -22,6 +22,10 @@ tests_unit_libguest_kernel_btf_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_kernel_btf_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_memory_formats_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_formats_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_user_memory_SOURCES = tests/unit/libguest/user-memory.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_libguest_user_memory_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_user_memory_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_guest_SOURCES = tests/unit/libguest/guest.c \
 	tests/unit/libguest/opened.h $(libguest_synthetic)
 tests_unit_libguest_guest_CPPFLAGS = $(libguest_test_cppflags)

@@ -7,7 +7,8 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
-RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:unit
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
+	arm64:stacks-nvhe arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
@@ -26,7 +27,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
-	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/context-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
@@ -62,6 +63,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/callgraph.arm64 tests/rigs/scenarios/callgraph.check \
 	tests/rigs/scenarios/context-vhe.arm64 tests/rigs/scenarios/context-vhe.check \
 	tests/rigs/scenarios/context-nvhe.arm64 tests/rigs/scenarios/context-nvhe.check \
+	tests/rigs/scenarios/context-16k.arm64 tests/rigs/scenarios/context-16k.check \
+	tests/rigs/scenarios/stacks-vhe.arm64 tests/rigs/scenarios/stacks-vhe.check \
+	tests/rigs/scenarios/stacks-nvhe.arm64 tests/rigs/scenarios/stacks-nvhe.check \
 	tests/rigs/scenarios/unit.arm64 tests/rigs/scenarios/unit.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/guests.arm64 tests/rigs/scenarios/guests.check \

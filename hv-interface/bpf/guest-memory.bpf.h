@@ -67,6 +67,11 @@ struct last_walk {
 	uint64_t root, page, gpa;	  /* of the last page of this sample */
 };
 
+/* The geometry of one half of the addresses: arm64's halves may differ. */
+struct half {
+	uint32_t page_shift, va_bits;
+};
+
 /*
  * The facts that a CPU's sample leaves for the next one. KVM puts a notifier, which is a part of
  * the vCPU, only into a task of the guest's own process: the three addresses show that they are the
@@ -108,6 +113,7 @@ struct guest_work {
 	uint32_t area; /* enum area, of the addresses that are walked to */
 	/* The kernel's tables outlive a sample, as it keeps them; the entry of a page does not. */
 	struct last_walk last[N_AREAS];
+	struct half half;      /* that a walk is in; here, because the stack has no room for it */
 	uint64_t gpa, address; /* the result of a walk: guest-physical, and the VMM's */
 	uint64_t entry;	       /* of a page table */
 	/* Entries of the pages that follow, and how many of them were used. */

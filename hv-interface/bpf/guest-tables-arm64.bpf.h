@@ -14,11 +14,6 @@
 
 enum { LARGEST_PAGE_SHIFT = 16, LEAST_VA_BITS = 36, MOST_VA_BITS = 52 };
 
-/* The geometry of one half of the addresses. */
-struct half {
-	unsigned page_shift, va_bits;
-};
-
 /* Return the bits of address for each table but the first. */
 static __always_inline unsigned stride_of(const struct half *half)
 {
@@ -84,52 +79,57 @@ static __always_inline void remember(struct last_walk *last, const struct half *
 	table->gpa = gpa;
 }
 
+/* Return the bits of address below those that a table of a level indexes, 1 for the last table. */
+static __always_inline unsigned shift_of(const struct half *half, int level)
+{
+	return (half->page_shift + stride_of(half) * (level - 1)) & 63;
+}
+
 /* Walk the page table work->root: set work->gpa and work->address of a virtual address. */
 __attribute__((noinline)) int walk_tables(uint64_t address)
 {
 	struct guest_work *work = guest_work();
-	struct half half;
-	if (!work || !find_half(work, address, &half))
+	if (!work || !find_half(work, address, &work->half))
 		return VMOP_GUEST_GAP_NOT_MAPPED;
+	const struct half *half = &work->half;
 	struct last_walk *last = last_walk(work);
 	uint64_t table = work->root & ROOT_ADDRESS, offset = address & (PAGE_BYTES - 1);
-	/* The first table may have fewer entries than the others. */
-	uint64_t rest = address & ((UINT64_C(1) << (half.va_bits & 63)) - 1);
 	int level =
-		(int)((half.va_bits - half.page_shift + stride_of(&half) - 1) / stride_of(&half));
+		(int)((half->va_bits - half->page_shift + stride_of(half) - 1) / stride_of(half));
+	/* Each half has a root of its own. The first table may have fewer entries than the others.
+	 */
+	address = bits_of(address, (half->va_bits - 1) & 63, 0);
 	if (last->root == work->root && last->page == address - offset) {
 		work->gpa = last->gpa + offset;
 		return find_address(work, work->gpa);
 	}
-	if (maps(&half, &last->lowest, work->root, address, 1)) {
+	if (maps(half, &last->lowest, work->root, address, 1)) {
 		table = last->lowest.gpa;
 		level = 1;
-		rest &= (UINT64_C(1) << ((half.page_shift + stride_of(&half)) & 63)) - 1;
-	} else if (maps(&half, &last->second, work->root, address, 2)) {
+	} else if (maps(half, &last->second, work->root, address, 2)) {
 		table = last->second.gpa;
 		level = 2;
-		rest &= (UINT64_C(1) << ((half.page_shift + 2 * stride_of(&half)) & 63)) - 1;
 	}
 	for (int i = 0; i < MAX_LEVELS && level > 0; i++, level--) {
-		unsigned shift = (half.page_shift + stride_of(&half) * (level - 1)) & 63;
-		uint64_t entry = 0, mask = (UINT64_C(1) << shift) - 1;
-		int gap = find_address(work, table + (rest >> shift) * sizeof(entry));
+		uint64_t entry = 0, index = address >> shift_of(half, level);
+		index &= (UINT64_C(1) << (stride_of(half) & 63)) - 1;
+		int gap = find_address(work, table + index * sizeof(entry));
 		if (gap)
 			return gap;
 		if (bpf_probe_read_user(&entry, sizeof(entry), (const void *)work->address))
 			return VMOP_GUEST_GAP_ABSENT;
 		if (!(entry & ENTRY_VALID) || (level == 1 && !(entry & ENTRY_IS_TABLE)))
 			return VMOP_GUEST_GAP_NOT_MAPPED;
-		table = output_address(&half, entry);
-		rest &= mask;
+		table = output_address(half, entry);
 		if (level == 1 || !(entry & ENTRY_IS_TABLE)) {
-			work->gpa = (table & ~mask) | rest;
+			uint64_t mask = (UINT64_C(1) << shift_of(half, level)) - 1;
+			work->gpa = (table & ~mask) | (address & mask);
 			last->root = work->root;
 			last->page = address - offset;
 			last->gpa = work->gpa - offset;
 			return find_address(work, work->gpa);
 		}
-		remember(last, &half, work->root, address, level - 1, table);
+		remember(last, half, work->root, address, level - 1, table);
 	}
 	return VMOP_GUEST_GAP_NOT_MAPPED;
 }

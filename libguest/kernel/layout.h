@@ -214,6 +214,7 @@ struct vmop_error;
 	X(SWITCH_FRAME_PC, "inactive_task_frame", "ret_addr")                                      \
 	X(SWITCH_FRAME_BYTES, "inactive_task_frame", "")                                           \
 	X(PT_REGS_BYTES, "pt_regs", "")                                                            \
+	X(PT_REGS_RECORD_KIND, "pt_regs", "stackframe.type")                                       \
 	X(FS_ROOT, "fs_struct", "root")                                                            \
 	X(NAMESPACES_MOUNT, "nsproxy", "mnt_ns")                                                   \
 	X(ORC_ENTRY_BYTES, "orc_entry", "")                                                        \

@@ -53,13 +53,24 @@ struct vmop_kernel_unwound {
 	struct vmop_kernel_entry entry;
 };
 
+/* The frame records of an arm64 kernel. */
+struct vmop_frame_records {
+	unsigned va_bits; /* of kernel addresses, to remove pointer authentication codes */
+	/*
+	 * The offset in struct pt_regs of the word behind the record of an entry, which states
+	 * whether user code was interrupted or the kernel (stackframe.type, from Linux 6.13 on), or
+	 * 0 for earlier kernels, in which that record has the interrupted kernel code's address.
+	 */
+	uint32_t kind_at;
+};
+
 /*
  * Unwind the stack of an arm64 kernel by its frame records: pairs of the caller's record and the
  * return address (Procedure Call Standard for the Arm 64-bit Architecture, 6.2.3), which end with a
- * pair of zeros (kernel: arch/arm64/kernel/stacktrace.c). va_bits: of kernel addresses, to remove
- * pointer authentication codes. Arguments as for vmop_orc_unwind.
+ * pair of zeros (kernel: arch/arm64/kernel/stacktrace.c). Arguments as for vmop_orc_unwind.
  */
-void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs, unsigned va_bits,
+void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs,
+			       const struct vmop_frame_records *records,
 			       const struct vmop_kernel_memory *memory,
 			       struct vmop_stack_frame *frames, size_t max_frames,
 			       struct vmop_kernel_unwound *ret);
@@ -75,10 +86,12 @@ enum vmop_kernel_link {
 	VMOP_KERNEL_LINK_LIKELY,  /* the register may have any value */
 	VMOP_KERNEL_LINK_CERTAIN, /* the frame's code calls this function */
 };
-enum vmop_kernel_link
-vmop_frame_records_add_link(const struct vmop_kernel_regs *regs, unsigned va_bits,
-			    const struct vmop_kernel_text *text, struct vmop_stack_frame *frames,
-			    size_t max_frames, struct vmop_kernel_unwound *ret);
+enum vmop_kernel_link vmop_frame_records_add_link(const struct vmop_kernel_regs *regs,
+						  const struct vmop_frame_records *records,
+						  const struct vmop_kernel_text *text,
+						  struct vmop_stack_frame *frames,
+						  size_t max_frames,
+						  struct vmop_kernel_unwound *ret);
 
 /*
  * Unwind the stack of an x86-64 kernel that was built with frame pointers

@@ -82,12 +82,13 @@ static void aim(struct vmop_guest_context *context, uint8_t choice)
 static void unwind(struct vmop_guest_sample_unwinder *unwinder,
 		   const struct vmop_guest_context *context, struct vmop_orc *orc)
 {
-	struct vmop_guest_orc_tables tables = {.refs = 1, .orc = orc, .va_bits = 48};
+	struct vmop_guest_orc_tables tables = {.refs = 1, .orc = orc, .records = {.va_bits = 48}};
 	const struct vmop_guest_view view = {.orc = &tables};
 	struct vmop_guest_callers callers;
 	for (int i = 0; i < 8; i++) {
 		tables.orc = i & 1 ? NULL : orc;
 		tables.is_arm64 = i & 2;
+		tables.records.kind_at = i & 4 ? 312 : 0;
 		vmop_guest_sample_unwinder_unwind(unwinder, &view, i & 4 ? NULL : &process, context,
 						  &callers);
 		if (callers.n > VMOP_STACK_FRAMES_MAX || !callers.end ||

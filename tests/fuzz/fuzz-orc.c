@@ -71,8 +71,11 @@ static void unwind_all(const struct vmop_orc *orc, const struct vmop_kernel_regs
 	check(&unwound);
 	vmop_kernel_frame_pointers_unwind(regs, &memory, frames, MAX_FRAMES, &unwound);
 	check(&unwound);
-	vmop_frame_records_unwind(regs, 48, &memory, frames, MAX_FRAMES, &unwound);
-	check(&unwound);
+	for (uint32_t kind_at = 0; kind_at <= 312; kind_at += 312) {
+		const struct vmop_frame_records records = {.va_bits = 48, .kind_at = kind_at};
+		vmop_frame_records_unwind(regs, &records, &memory, frames, MAX_FRAMES, &unwound);
+		check(&unwound);
+	}
 }
 
 static void search(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,

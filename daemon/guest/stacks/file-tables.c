@@ -77,21 +77,14 @@ static bool read_page_cache(struct source *source, uint64_t offset, void *buf, s
 	return is_whole;
 }
 
-/* The vDSO's mapping has the whole image. */
-static bool read_vdso(struct source *source, uint64_t offset, void *buf, size_t len_bytes)
-{
-	const struct vmop_guest_code_mapping *mapping = source->mapping;
-	uint64_t size = mapping->end - mapping->start;
-	return offset <= size && len_bytes <= size - offset &&
-	       vmop_guest_read_user(source->guest, mapping->pgd_gpa, mapping->start + offset, buf,
-				    len_bytes);
-}
-
 static bool read_source(void *arg, uint64_t offset, void *buf, size_t len_bytes)
 {
 	struct source *source = arg;
-	bool is_read = source->mapping->file ? read_page_cache(source, offset, buf, len_bytes)
-					     : read_vdso(source, offset, buf, len_bytes);
+	const struct vmop_guest_code_mapping *mapping = source->mapping;
+	bool is_read = mapping->file ? read_page_cache(source, offset, buf, len_bytes)
+				     : vmop_guest_read_vdso(source->guest, mapping->pgd_gpa,
+							    mapping->start, mapping->end, offset,
+							    buf, len_bytes);
 	source->is_incomplete |= !is_read;
 	return is_read;
 }

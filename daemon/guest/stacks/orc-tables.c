@@ -76,7 +76,8 @@ static struct vmop_error *fill(struct vmop_guest_orc_tables *tables, struct vmop
 	const struct vmop_guest_kernel_info *kernel = vmop_guest_kernel_info(guest);
 	if (!kernel)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel was found in the guest");
-	tables->va_bits = kernel->va_bits ? kernel->va_bits : DEFAULT_VA_BITS;
+	tables->records.va_bits = kernel->va_bits ? kernel->va_bits : DEFAULT_VA_BITS;
+	tables->records.kind_at = vmop_guest_frame_record_kind(guest);
 	tables->is_arm64 = strcmp(kernel->architecture, "arm64") == 0;
 	return tables->is_arm64 ? NULL : read_orc(guest, &tables->orc);
 }
@@ -147,7 +148,7 @@ void vmop_guest_orc_tables_unwind(const struct vmop_guest_orc_tables *tables,
 				  struct vmop_kernel_unwound *ret)
 {
 	if (tables->is_arm64)
-		vmop_frame_records_unwind(regs, tables->va_bits, memory, frames, max_frames, ret);
+		vmop_frame_records_unwind(regs, &tables->records, memory, frames, max_frames, ret);
 	else if (tables->orc)
 		vmop_orc_unwind(tables->orc, regs, memory, frames, max_frames, ret);
 	else

@@ -21,12 +21,12 @@ struct vmop_guest_kernel_text;
 struct vmop_orc;
 
 struct vmop_guest_orc_tables {
-	unsigned refs;		      /* atomic */
-	uint32_t code_generation;     /* of the code that they describe (vmop_guest_code) */
-	bool is_arm64;		      /* frame records */
-	unsigned va_bits;	      /* arm64 */
-	struct vmop_orc *orc;	      /* x86-64; NULL: frame pointers */
-	enum vmop_stack_end unusable; /* not 0: the tables can't be used, for this reason */
+	unsigned refs;			   /* atomic */
+	uint32_t code_generation;	   /* of the code that they describe (vmop_guest_code) */
+	bool is_arm64;			   /* frame records */
+	struct vmop_frame_records records; /* arm64 */
+	struct vmop_orc *orc;		   /* x86-64; NULL: frame pointers */
+	enum vmop_stack_end unusable;	   /* not 0: the tables can't be used, for this reason */
 	/*
 	 * With ORC, for stacks whose stack pointer is not known; on arm64 for callers in the link
 	 * register. May be NULL.

@@ -156,14 +156,27 @@ static void add_stacks(const struct vmop_guest_context *context, struct vmop_ker
 }
 
 /*
- * Return whether a kernel stack that was unwound to its end goes on in user code. On arm64 it ends
- * at the frame record of the entry, which has no registers.
+ * Return whether the registers where the task's stack begins are those with which user code entered
+ * the kernel this time. arm64's entries have no other registers than these. An entry stores the
+ * address last, from x22, and an exit loads it into x21. The last instructions of an exit have all
+ * of the user's registers again. At the first ones of an entry, the stored registers are those of
+ * the entry before (Linux: kernel_entry and kernel_exit in arch/arm64/kernel/entry.S).
  */
-static bool has_user_part(const struct vmop_guest_context *context,
-			  const struct vmop_kernel_unwound *unwound)
+static bool are_of_this_entry(const struct vmop_guest_context *context, size_t n_frames)
 {
-	bool is_entry_by_regs = MACHINE == EM_AARCH64 && has_saved_user_regs(context);
-	return unwound->end == VMOP_STACK_COMPLETE && (unwound->entry.is_known || is_entry_by_regs);
+#if defined(__aarch64__)
+	enum { ENTRY_PC = 22, EXIT_PC = 21, N_RESTORED = 30 };
+	const uint64_t *regs = context->regs, *saved = context->user_regs;
+	if (!has_saved_user_regs(context))
+		return false;
+	if (!(regs[FP] >> 63))
+		return memcmp(regs, saved, N_RESTORED * sizeof(*regs)) == 0;
+	return n_frames > 1 || regs[ENTRY_PC] == saved[PC] || regs[EXIT_PC] == saved[PC];
+#else
+	(void)context;
+	(void)n_frames;
+	return false;
+#endif
 }
 
 /*
@@ -241,20 +254,22 @@ static void add_link(struct vmop_guest_sample_unwinder *unwinder,
 	if (!tables->text)
 		return;
 	vmop_guest_kernel_text_view(tables->text, &text);
-	enum vmop_kernel_link link = vmop_frame_records_add_link(
-		regs, tables->va_bits, &text, unwinder->frames, VMOP_STACK_FRAMES_MAX + 1, unwound);
+	enum vmop_kernel_link link =
+		vmop_frame_records_add_link(regs, &tables->records, &text, unwinder->frames,
+					    VMOP_STACK_FRAMES_MAX + 1, unwound);
 	callers->is_likely = link == VMOP_KERNEL_LINK_LIKELY;
 }
 
 /*
- * Return whether a sample is in the code of an entry or an exit, where the kernel's tables say that
- * the stack ends, although the registers of user code are where the task's stack begins.
+ * Return whether a sample is in the code of an entry or an exit, where the kernel's stack ends,
+ * although the registers of user code are where the task's stack begins.
  */
 static bool is_in_entry_code(const struct vmop_guest_context *context,
-			     const struct vmop_kernel_unwound *unwound)
+			     const struct vmop_kernel_unwound *unwound, bool is_this_entry)
 {
-	return MACHINE == EM_X86_64 && unwound->end == VMOP_STACK_COMPLETE &&
-	       unwound->n_frames == 1 && !unwound->entry.is_known && has_saved_user_regs(context);
+	bool is_only_frame = MACHINE == EM_AARCH64 || unwound->n_frames == 1;
+	return unwound->end == VMOP_STACK_COMPLETE && is_only_frame && !is_this_entry &&
+	       !unwound->entry.is_known && has_saved_user_regs(context);
 }
 
 /*
@@ -272,7 +287,7 @@ static bool has_stored_user_regs(const struct vmop_guest_context *context)
 	       ((context->parts & VMOP_GUEST_HAS_SP) && end - context->regs[SP] >= STORED_BYTES);
 #else
 	(void)context;
-	return true;
+	return false;
 #endif
 }
 
@@ -288,7 +303,7 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 	if (is_on_user_stack(context, ret_entry))
 		return true;
 	if (!context->window_bytes[VMOP_GUEST_KERNEL_WINDOW])
-		return false;
+		return are_of_this_entry(context, 1);
 	ret->end = view && view->orc ? view->orc->unusable : VMOP_STACK_TABLE_LATE;
 	if (ret->end)
 		return false;
@@ -298,13 +313,15 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 	else
 		vmop_guest_orc_tables_unwind(view->orc, &regs, &memory, unwinder->frames,
 					     VMOP_STACK_FRAMES_MAX + 1, &unwound);
+	bool is_this_entry = are_of_this_entry(context, unwound.n_frames);
 	if (view->orc->is_arm64)
 		add_link(unwinder, view->orc, &regs, &unwound, ret);
 	put_frames(unwinder->frames, 1, unwound.n_frames, ret);
 	ret->end = unwound.end;
 	*ret_entry = unwound.entry;
-	if (!is_in_entry_code(context, &unwound))
-		return has_user_part(context, &unwound);
+	if (!is_in_entry_code(context, &unwound, is_this_entry))
+		return unwound.end == VMOP_STACK_COMPLETE &&
+		       (unwound.entry.is_known || is_this_entry);
 	ret->end = VMOP_STACK_NOT_RECORDED;
 	return has_stored_user_regs(context);
 }

@@ -14,13 +14,27 @@
 #define STACK UINT64_C(0xffffc90000010000)
 #define CODE UINT64_C(0xffffffff81000000)
 
+/* struct pt_regs of Linux 6.13: 312 bytes before stackframe.type; x29 and pc in it. */
+enum { KIND_AT = 312, KIND_FINAL = 1, KIND_PT_REGS = 2, REGS_FP = 29, REGS_PC = 32 };
+
+static const struct vmop_frame_records records = {.va_bits = 48};
+
 typedef void unwinder(const struct vmop_kernel_regs *regs, const struct vmop_kernel_memory *memory,
 		      struct vmop_stack_frame *frames, size_t max, struct vmop_kernel_unwound *ret);
 
 static void by_records(const struct vmop_kernel_regs *regs, const struct vmop_kernel_memory *memory,
 		       struct vmop_stack_frame *frames, size_t max, struct vmop_kernel_unwound *ret)
 {
-	vmop_frame_records_unwind(regs, 48, memory, frames, max, ret);
+	vmop_frame_records_unwind(regs, &records, memory, frames, max, ret);
+}
+
+static void by_records_with_kinds(const struct vmop_kernel_regs *regs,
+				  const struct vmop_kernel_memory *memory,
+				  struct vmop_stack_frame *frames, size_t max,
+				  struct vmop_kernel_unwound *ret)
+{
+	const struct vmop_frame_records with_kinds = {.va_bits = 48, .kind_at = KIND_AT};
+	vmop_frame_records_unwind(regs, &with_kinds, memory, frames, max, ret);
 }
 
 static struct vmop_kernel_unwound unwind(unwinder *by, struct kernel_stack *stack, uint64_t fp,
@@ -97,10 +111,10 @@ static void test_link(void **state)
 						      .is_interrupted = true,
 						      .link = cases[i].link};
 		own.arg = &stack;
-		vmop_frame_records_unwind(&regs, 48, &own, frames, 8, &unwound);
+		vmop_frame_records_unwind(&regs, &records, &own, frames, 8, &unwound);
 		assert_int_equal(unwound.n_frames, 3);
 		enum vmop_kernel_link added =
-			vmop_frame_records_add_link(&regs, 48, &text, frames, 8, &unwound);
+			vmop_frame_records_add_link(&regs, &records, &text, frames, 8, &unwound);
 		bool is_added = added != VMOP_KERNEL_LINK_NONE;
 		assert_int_equal(added, cases[i].added);
 		assert_int_equal(unwound.n_frames, is_added ? 4 : 3);
@@ -110,8 +124,8 @@ static void test_link(void **state)
 		assert_true(frames[2 + is_added].address == CODE + 2);
 		assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
 		/* Without room, the outermost frame goes. */
-		vmop_frame_records_unwind(&regs, 48, &own, frames, 3, &unwound);
-		added = vmop_frame_records_add_link(&regs, 48, &text, frames, 3, &unwound);
+		vmop_frame_records_unwind(&regs, &records, &own, frames, 3, &unwound);
+		added = vmop_frame_records_add_link(&regs, &records, &text, frames, 3, &unwound);
 		assert_int_equal(added, cases[i].added);
 		assert_int_equal(unwound.n_frames, 3);
 		assert_int_equal(unwound.end,
@@ -136,6 +150,59 @@ static void test_records(void **state)
 	unwound = unwind(by_records, &stack, STACK, frames, 8);
 	assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
 	assert_int_equal(unwound.n_frames, 3);
+}
+
+/* Put an entry's registers into the stack, with its record. Return the record's word. */
+static size_t put_entry(struct kernel_stack *stack, size_t word, uint64_t kind, uint64_t fp,
+			uint64_t pc)
+{
+	size_t record = word + KIND_AT / 8 - 2;
+	stack->words[word + REGS_FP] = fp;
+	stack->words[word + REGS_PC] = pc;
+	stack->words[record] = stack->words[record + 1] = 0;
+	stack->words[record + 2] = kind;
+	return record;
+}
+
+/* From Linux 6.13 on, an entry's record has no address: an interrupt of kernel code is no end. */
+static void test_entries(void **state)
+{
+	struct vmop_stack_frame frames[8];
+	struct kernel_stack stack = {.start = STACK};
+	(void)state;
+	size_t last = put_entry(&stack, 64, KIND_FINAL, 0x7ffd0000, 0x401000);
+	stack.words[60] = STACK + 8 * last;
+	stack.words[61] = CODE + 3;
+	size_t inner = put_entry(&stack, 8, KIND_PT_REGS, STACK + 8 * 60, CODE + 2);
+	stack.words[0] = STACK + 8 * inner;
+	stack.words[1] = CODE + 1;
+	struct vmop_kernel_unwound unwound =
+		unwind(by_records_with_kinds, &stack, STACK, frames, 8);
+	assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
+	assert_int_equal(unwound.n_frames, 4);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_true(frames[i].address == CODE + i);
+		assert_int_equal(frames[i].is_interrupted, i == 2);
+	}
+	unwound = unwind(by_records_with_kinds, &stack, STACK, frames, 2);
+	assert_int_equal(unwound.end, VMOP_STACK_DEPTH_LIMIT);
+	/* No such kind, and registers that are not in the stack. */
+	stack.words[inner + 2] = 3;
+	unwound = unwind(by_records_with_kinds, &stack, STACK, frames, 8);
+	assert_int_equal(unwound.end, VMOP_STACK_TORN);
+	assert_int_equal(unwound.n_frames, 2);
+	stack.words[inner + 2] = KIND_PT_REGS;
+	struct kernel_stack low = {.start = STACK, .words = {0, 0, KIND_PT_REGS}};
+	unwound = unwind(by_records_with_kinds, &low, STACK, frames, 8);
+	assert_int_equal(unwound.end, VMOP_STACK_COPY_SHORT);
+	/* A circle of entries. */
+	stack.words[8 + REGS_FP] = STACK + 8 * inner;
+	unwound = unwind(by_records_with_kinds, &stack, STACK, frames, 8);
+	assert_int_equal(unwound.end, VMOP_STACK_TORN);
+	/* Earlier kernels have no such word. */
+	unwound = unwind(by_records, &stack, STACK, frames, 8);
+	assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
+	assert_int_equal(unwound.n_frames, 2);
 }
 
 static void test_frame_pointers(void **state)
@@ -166,10 +233,11 @@ static void test_frame_pointers(void **state)
 
 static void test_lies(void **state)
 {
-	static unwinder *const all[] = {by_records, vmop_kernel_frame_pointers_unwind};
+	static unwinder *const all[] = {by_records, by_records_with_kinds,
+					vmop_kernel_frame_pointers_unwind};
 	struct vmop_stack_frame frames[VMOP_STACK_FRAMES_MAX];
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct kernel_stack stack = two_frames(STACK); /* a circle */
 		struct vmop_kernel_unwound unwound =
 			unwind(all[i], &stack, STACK, frames, VMOP_STACK_FRAMES_MAX);
@@ -190,9 +258,8 @@ static void test_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_link),
-		cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_records), cmocka_unit_test(test_link),
+		cmocka_unit_test(test_entries), cmocka_unit_test(test_frame_pointers),
 		cmocka_unit_test(test_lies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
