@@ -82,13 +82,28 @@ check-rigs: all
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/run-all $(RIGS)
 CLEANFILES += tests/rigs/*.log
 
-# Record the gallery's programs in both emulated machines, and draw them into doc/gallery of the build.
+# Record the gallery's programs in both emulated machines, and put tables and pictures into doc/gallery of the
+# build; from there, they are copied into the source.  What the rigs kept is below doc/gallery/results.
 .PHONY: gallery
 gallery: all
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/kvm gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/arm64 gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw x86 doc/gallery/kvm doc/gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw arm64 doc/gallery/arm64 doc/gallery
+	$(MKDIR_P) doc/gallery/results
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
+	for machine in x86 arm64; do \
+		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
+			doc/gallery/results/$$machine doc/gallery || exit; \
+	done
+clean-local: clean-gallery
+.PHONY: clean-gallery
+clean-gallery:
+	rm -rf doc/gallery/results
+EXTRA_DIST += doc/gallery/README.md doc/gallery/draw \
+	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
+	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \
+	doc/gallery/x86-walk/bubbles.svg doc/gallery/x86-walk/bill.svg \
+	doc/gallery/arm64-cg/cycles.csv doc/gallery/arm64-cg/cycles.svg doc/gallery/arm64-cg/cycles.html \
+	doc/gallery/arm64-cg/instructions.csv doc/gallery/arm64-cg/instructions.svg doc/gallery/arm64-cg/joined.csv \
+	doc/gallery/arm64-walk/cpu-clock.csv doc/gallery/arm64-walk/cpu-clock.svg
 
 # The arm64 rigs' build tree.
 clean-local: clean-arm64-rig

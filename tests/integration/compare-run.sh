@@ -21,8 +21,9 @@ nothing_left() {
 	is "commands left behind" "$(pgrep -fc "^sleep 98[.]7" || true)" -eq 0
 }
 
+# Beside many short-lived processes, the command's would otherwise have no pid.
 compare --run "$slower 600 1 <&0" --guest=host --guest-run "$slower 600 2" --output-dir="$work/cg" \
-	--per=1 --spec=image:slower >"$work/table" 2>"$work/err" || {
+	--per=1 --spec=image:slower --record=--separate=thread >"$work/table" 2>"$work/err" || {
 	cat "$work/err"
 	fail "a comparison"
 }
@@ -118,6 +119,28 @@ control --start --session-dir="$sessions" -e cpu-clock
 expect 3 "session x-host: vmopcontrol --run failed" run --run "touch $ran"
 control --shutdown
 [ ! -e "$ran" ] || fail "a command ran without a session"
+
+# The session ends before the command: nothing is compared.
+# shellcheck disable=SC2317 # called by expect
+run_while() {
+	what=$1
+	shift
+	run "$@" &
+	program=$!
+	until pgrep -f "^sleep 98[.]7" >/dev/null || ! kill -0 $program; do
+		sleep 0.1
+	done
+	$what
+	wait $program
+}
+# shellcheck disable=SC2317 # called by run_while
+kill_daemon() {
+	kill -9 "$(daemon_pid)"
+}
+expect 3 "session x-host: vmopd has ended" run_while kill_daemon --run 'sleep 98.7'
+nothing_left
+expect 3 "session x-host: the session has ended" run_while 'control --stop' --run 'sleep 98.7'
+nothing_left
 
 # Descriptors of the caller do not matter.
 expect 3 "'exit 7' failed with status 7" run --run 'exit 7' 3</dev/null 4</dev/null 5</dev/null \

@@ -10,7 +10,7 @@
 #include "libutil/protocol.h"
 
 /* The daemon answers at once, except on a very busy machine. */
-#define ANSWER_TIMEOUT_S 60
+#define ANSWER_TIMEOUT_S 20
 
 /* Domains in a message at most. */
 #define NAMES_MAX 20
@@ -20,9 +20,13 @@ static struct vmop_error *ask(const char *what, json_t **ret)
 	_cleanup_close_ int fd = -1;
 	_cleanup_(vmop_json_cleanup) json_t *request = vmop_protocol_request(what);
 	struct vmop_error *err = request ? vmop_run_connect(&fd) : &vmop_error_no_memory;
-	if (!err && fd < 0)
-		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd has ended");
-	return err ? err : vmop_protocol_call(fd, request, ANSWER_TIMEOUT_S, ret);
+	if (!err && fd >= 0)
+		err = vmop_protocol_call(fd, request, ANSWER_TIMEOUT_S, ret);
+	bool has_ended = err ? err->code == VMOP_ERROR_BUSY : fd < 0;
+	if (!has_ended)
+		return err;
+	vmop_error_destroy(err);
+	return vmop_error_new(VMOP_ERROR_CANT, "vmopd has ended");
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -81,16 +85,29 @@ static enum vmop_guest_state state_of(const json_t *domain)
 	return json_object_get(inside, "symbols") ? VMOP_GUEST_IS_KNOWN : VMOP_GUEST_IS_CLOSED;
 }
 
+/* Ask for the status of a session that runs. */
+static struct vmop_error *ask_session(json_t **ret)
+{
+	struct vmop_error *err = ask("status", ret);
+	if (!err && !json_is_array(json_object_get(*ret, "domains")))
+		err = vmop_error_new(VMOP_ERROR_CANT, "the session has ended");
+	return err;
+}
+
+struct vmop_error *vmop_guest_check_session(void)
+{
+	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	return ask_session(&reply);
+}
+
 struct vmop_error *vmop_guest_state_ask(const char *name, enum vmop_guest_state *ret)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	*ret = VMOP_GUEST_IS_KNOWN;
-	struct vmop_error *err = ask("status", &reply);
+	struct vmop_error *err = ask_session(&reply);
 	if (err)
 		return err;
 	const json_t *domains = json_object_get(reply, "domains");
-	if (!domains)
-		return vmop_error_new(VMOP_ERROR_CANT, "the session has ended");
 	const json_t *domain = find(domains, name);
 	if (domain)
 		*ret = state_of(domain);

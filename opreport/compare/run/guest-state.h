@@ -21,6 +21,9 @@ enum vmop_guest_state {
  */
 struct vmop_error *vmop_guest_state_ask(const char *name, enum vmop_guest_state *ret);
 
+/* Check that a session runs.  VMOP_ERROR_CANT: it ended, or the daemon did. */
+struct vmop_error *vmop_guest_check_session(void);
+
 /* End the current interval of the session: samples from now on are stored in intervals of their
  * own. */
 struct vmop_error *vmop_guest_end_interval(void);

@@ -30,8 +30,9 @@
 
 #define WORDS_MAX 64
 
-/* Between two questions to the daemon about the guest. */
+/* Between two questions to the daemon: about the guest; then whether the session still runs. */
 #define ASK_NS 100000000
+#define CHECK_NS VMOP_NS_PER_S
 
 /*
  * The longest wait for the guest's kernel; and for one that was not found at first, because the
@@ -177,6 +178,22 @@ static struct vmop_error *try_to_begin(struct child *child, uint64_t now_ns)
 	return NULL;
 }
 
+/*
+ * Check now and then that the session still runs: without it, only a part of the command would be
+ * compared.  vmopcontrol ends the session only after it has waited for the command.
+ */
+static struct vmop_error *check_session(struct child *child, uint64_t now_ns)
+{
+	if (now_ns < child->ask_ns)
+		return NULL;
+	child->ask_ns = now_ns + CHECK_NS;
+	struct vmop_error *err = vmop_guest_check_session();
+	if (!err || kill(child->recorded->tree.pids[0], 0) == 0)
+		return err;
+	vmop_error_destroy(err);
+	return NULL;
+}
+
 /* Follow the command: its start, then its processes. */
 static struct vmop_error *follow(struct child *child, uint64_t now_ns)
 {
@@ -185,7 +202,8 @@ static struct vmop_error *follow(struct child *child, uint64_t now_ns)
 		return read_root(child);
 	if (!child->recorded->from_ns)
 		return try_to_begin(child, now_ns);
-	return vmop_process_tree_look(tree);
+	struct vmop_error *err = vmop_process_tree_look(tree);
+	return err ? err : check_session(child, now_ns);
 }
 
 /* Take the next step to end the group: ask, ask harder, kill the command, kill all. */
