@@ -27,7 +27,7 @@ struct vmop_recording {
 	uint64_t timeout_ns; /* of the command */
 };
 
-/* What was recorded. */
+/* The result of a recording. */
 struct vmop_recorded {
 	struct vmop_process_tree tree; /* the command's processes */
 	uint64_t from_ns;	       /* CLOCK_REALTIME: the command's begin; 0: it did not */

@@ -9,7 +9,7 @@ name=$1
 shift
 dir=/tmp/guests/$name
 exec 3<"$dir/tty.out"
-# The number tells this command's end from those of commands before whose caller was killed.
+# The number distinguishes this command's end from those of earlier commands, whose caller was killed.
 echo "$$ $*" >"$dir/tty.in"
 while read -r line <&3; do
 	case $line in
