@@ -16,6 +16,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/compare/braces.c opreport/compare/braces.h \
 	opreport/compare/run/compare-chart.c opreport/compare/run/compare-chart.h \
 	opreport/compare/run/compare-page.c opreport/compare/run/compare-page.h \
+	opreport/compare/run/guest-state.c opreport/compare/run/guest-state.h \
 	opreport/compare/run/one-command.c opreport/compare/run/one-command.h \
 	opreport/compare/run/process-tree.c opreport/compare/run/process-tree.h \
 	opreport/compare/run/recording.c opreport/compare/run/recording.h \

@@ -27,7 +27,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
-	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
@@ -86,13 +86,28 @@ check-rigs: all
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/run-all $(RIGS)
 CLEANFILES += tests/rigs/*.log
 
-# Record the gallery's programs in both emulated machines, and draw them into doc/gallery of the build.
+# Record the gallery's programs in both emulated machines, and put tables and pictures into doc/gallery of the
+# build; from there, they are copied into the source.  What the rigs kept is below doc/gallery/results.
 .PHONY: gallery
 gallery: all
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/kvm gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/arm64 gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw x86 doc/gallery/kvm doc/gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw arm64 doc/gallery/arm64 doc/gallery
+	$(MKDIR_P) doc/gallery/results
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
+	for machine in x86 arm64; do \
+		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
+			doc/gallery/results/$$machine doc/gallery || exit; \
+	done
+clean-local: clean-gallery
+.PHONY: clean-gallery
+clean-gallery:
+	rm -rf doc/gallery/results
+EXTRA_DIST += doc/gallery/README.md doc/gallery/draw \
+	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
+	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \
+	doc/gallery/x86-walk/bubbles.svg doc/gallery/x86-walk/bill.svg \
+	doc/gallery/arm64-cg/cycles.csv doc/gallery/arm64-cg/cycles.svg doc/gallery/arm64-cg/cycles.html \
+	doc/gallery/arm64-cg/instructions.csv doc/gallery/arm64-cg/instructions.svg doc/gallery/arm64-cg/joined.csv \
+	doc/gallery/arm64-walk/cpu-clock.csv doc/gallery/arm64-walk/cpu-clock.svg
 
 # The arm64 rigs' build tree.
 clean-local: clean-arm64-rig

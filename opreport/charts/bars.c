@@ -101,18 +101,29 @@ static void draw_axis_title(const struct bars *bars)
 			  &vmop_text_small);
 }
 
-static void draw_interval(const struct bars *bars, const struct vmop_chart_value *value, double y)
+/* Draw an interval from x = low to high as one shape: a line between two caps. */
+static void draw_marks(const struct bars *bars, double low, double high, double y, double width,
+		       struct vmop_color color)
 {
 	struct vmop_picture *picture = bars->page->picture;
+	double half = width / 2, cap = fmin(bars->thickness / 2, 3) - 0.5 + half;
+	const double ends[] = {low, high};
+	vmop_picture_begin(picture, VMOP_SHAPE_RECTS,
+			   (struct vmop_fill){color, VMOP_PATTERN_SOLID});
+	vmop_picture_point(picture, low, y - half);
+	vmop_picture_point(picture, high - low, width);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		vmop_picture_point(picture, ends[i] - half, y - cap);
+		vmop_picture_point(picture, width, 2 * cap);
+	}
+}
+
+/* Draw an interval with an edge of the page's colour, so that it stands out from dark bars, too. */
+static void draw_interval(const struct bars *bars, const struct vmop_chart_value *value, double y)
+{
 	double low = place_of(bars, fmax(value->low, 0)), high = place_of(bars, value->high);
-	double cap = fmin(bars->thickness / 2, 3);
-	const struct vmop_color *color = &vmop_color_faint;
-	vmop_picture_line(picture, (struct vmop_point){low, y}, (struct vmop_point){high, y},
-			  *color, 1);
-	vmop_picture_line(picture, (struct vmop_point){low, y - cap},
-			  (struct vmop_point){low, y + cap}, *color, 1);
-	vmop_picture_line(picture, (struct vmop_point){high, y - cap},
-			  (struct vmop_point){high, y + cap}, *color, 1);
+	draw_marks(bars, low, high, y, 2.4, vmop_color_page);
+	draw_marks(bars, low, high, y, 1, vmop_color_text);
 }
 
 static void draw_bar(const struct bars *bars, size_t series, size_t category, double y)

@@ -10,7 +10,7 @@
 #define RIGHT 26.0
 #define KEY_WIDTH 220.0 /* of the ramp in the key */
 #define KEY_HEIGHT 9.0
-#define CELL_MAX 40.0
+#define CELL_MAX 120.0
 #define CELL_GAP 0.5 /* between cells that are large enough */
 #define MIN_HEIGHT 60.0
 #define GOOD_HEIGHT 360.0

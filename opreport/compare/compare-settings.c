@@ -294,16 +294,20 @@ static struct vmop_error *check_run(const struct vmop_compare_settings *settings
 {
 	const struct vmop_one_command *command = &settings->one_command;
 	const struct vmop_compare_request *request = &settings->request;
-	const char *missing = !command->run	      ? "--run"
-			      : !command->guest	      ? "--guest"
-			      : !command->guest_run   ? "--guest-run"
-			      : !request->output_dir  ? "--output-dir"
-			      : !*request->output_dir ? "a name in --output-dir"
-						      : NULL;
+	const struct {
+		const char *option, *value;
+	} needed[] = {{"--run", command->run},
+		      {"--guest", command->guest},
+		      {"--guest-run", command->guest_run},
+		      {"--output-dir", request->output_dir}};
+	const char *missing = NULL;
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed) && !missing; i++)
+		if (!needed[i].value || !*needed[i].value)
+			missing = needed[i].option;
 	if (missing)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "--run, --guest, --guest-run and --output-dir go together; "
-				      "%s is missing",
+				      "%s is missing or empty",
 				      missing);
 	if (request->n_sides)
 		return vmop_error_new(VMOP_ERROR_USAGE,

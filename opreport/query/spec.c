@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -155,6 +156,27 @@ static bool parse_date(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns
 	return true;
 }
 
+/* Parse "SECONDS[.FRACTION]", with at most nine digits after the point. */
+static bool parse_since_epoch(const char *text, uint64_t *ret_ns)
+{
+	char whole[24];
+	size_t len = strcspn(text, ".");
+	uint64_t seconds, fraction_ns = 0;
+	snprintf(whole, sizeof(whole), "%.*s", (int)(len < 23 ? len : 23), text);
+	if (!vmop_parse_u64(whole, 10, &seconds) || seconds >= INT64_MAX / VMOP_NS_PER_S)
+		return false;
+	if (text[len]) {
+		size_t digits = strspn(text + len + 1, "0123456789");
+		if (!digits || digits > 9 || text[len + 1 + digits])
+			return false;
+		fraction_ns = strtoull(text + len + 1, NULL, 10);
+		for (; digits < 9; digits++)
+			fraction_ns *= 10;
+	}
+	*ret_ns = seconds * VMOP_NS_PER_S + fraction_ns;
+	return true;
+}
+
 static bool parse_bound(const char *text, struct vmop_time_bound *ret, uint64_t *ret_span_ns)
 {
 	*ret_span_ns = 0;
@@ -166,12 +188,9 @@ static bool parse_bound(const char *text, struct vmop_time_bound *ret, uint64_t 
 		return vmop_parse_duration_ns(text + 1, &ret->value_ns);
 	}
 	if (*text == '@') {
-		uint64_t seconds;
-		if (!vmop_parse_u64(text + 1, 10, &seconds) || seconds > INT64_MAX / VMOP_NS_PER_S)
-			return false;
-		*ret = (struct vmop_time_bound){VMOP_TIME_REAL, seconds * VMOP_NS_PER_S};
+		ret->kind = VMOP_TIME_REAL;
 		*ret_span_ns = VMOP_NS_PER_S;
-		return true;
+		return parse_since_epoch(text + 1, &ret->value_ns);
 	}
 	if (parse_of_day(text, &ret->value_ns, ret_span_ns)) {
 		ret->kind = VMOP_TIME_OF_DAY;

@@ -128,6 +128,15 @@ rig_copy_arm64_libraries() {
 		done
 }
 
+# rig_copy_font ROOT: copy one font, and fontconfig's files, which charts need.
+rig_copy_font() {
+	local font=/usr/share/fonts/truetype/dejavu
+	[ -e "$font/DejaVuSans.ttf" ] || rig_skip "$font is missing (Debian: fonts-dejavu-core)"
+	mkdir -p "$1/etc/fonts" "$1$font"
+	cp "$font"/DejaVuSans{,-Bold}.ttf "$1$font/"
+	cp -rL /etc/fonts/fonts.conf /etc/fonts/conf.d "$1/etc/fonts/"
+}
+
 # rig_pack DIRECTORY IMAGE: make an uncompressed initramfs, completely or not at all. The same files
 # give the same bytes.
 rig_pack() {

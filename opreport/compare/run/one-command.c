@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 #include "opreport/compare/run/compare-chart.h"
 #include "opreport/compare/run/compare-page.h"
@@ -49,7 +50,8 @@ static struct vmop_error *draw(const struct vmop_compare_chart *chart, char **re
 	*ret = NULL;
 	if (err->code != VMOP_ERROR_CANT)
 		return err;
-	vmop_log_notice("no chart: %s", err->message);
+	if (chart->event == 0) /* the others have the same reason */
+		vmop_log_notice("no chart: %s", err->message);
 	vmop_error_destroy(err);
 	return NULL;
 }
@@ -117,15 +119,18 @@ static char *last_part(const char *path)
 
 static struct vmop_error *record(const struct vmop_one_command *command,
 				 const struct vmop_compare_request *request, const char *name,
-				 const char *run, struct vmop_process_tree *tree)
+				 bool is_guest, struct vmop_recorded *ret)
 {
+	const char *run = is_guest ? command->guest_run : command->run;
 	const struct vmop_recording recording = {.name = name,
 						 .session_dir = request->session_dir,
 						 .command = run,
 						 .options = &command->options,
+						 .guest = command->guest,
+						 .waits_for_guest = is_guest,
 						 .timeout_ns = command->timeout_ns};
 	vmop_log_notice("recording session %s: %s", name, run);
-	return vmop_recording_run(&recording, tree);
+	return vmop_recording_run(&recording, ret);
 }
 
 /* Refuse a name that cannot be kept, before anything is recorded. */
@@ -169,16 +174,16 @@ static char *domain_spec(const char *name)
 
 /* The specs of both sides. */
 struct sides {
-	struct vmop_process_tree host, guest;
+	struct vmop_recorded host, guest;
 	char *host_name, *guest_name; /* of the sessions */
-	char *words[5];
+	char *words[7];
 	char *host_label, *guest_label;
 };
 
 static void sides_deinit(struct sides *sides)
 {
-	vmop_process_tree_deinit(&sides->host);
-	vmop_process_tree_deinit(&sides->guest);
+	vmop_process_tree_deinit(&sides->host.tree);
+	vmop_process_tree_deinit(&sides->guest.tree);
 	free(sides->host_name);
 	free(sides->guest_name);
 	free(sides->host_label);
@@ -199,28 +204,53 @@ static struct vmop_error *record_both(const struct vmop_one_command *command,
 	if (!err)
 		err = check_name(request, sides->guest_name);
 	if (!err)
-		err = record(command, request, sides->host_name, command->run, &sides->host);
-	if (!err && !sides->host.n)
+		err = record(command, request, sides->host_name, false, &sides->host);
+	if (!err && !sides->host.from_ns)
 		err = vmop_error_new(VMOP_ERROR_CANT, "session %s: the command did not start",
 				     sides->host_name);
 	if (!err)
-		err = record(command, request, sides->guest_name, command->guest_run,
-			     &sides->guest);
+		err = record(command, request, sides->guest_name, true, &sides->guest);
 	return err;
+}
+
+/* Write "time:@SECONDS..", from the command's begin on. */
+static bool write_time_spec(const struct vmop_recorded *recorded, char **ret)
+{
+	return asprintf(ret, "time:@%llu.%09llu..",
+			(unsigned long long)(recorded->from_ns / VMOP_NS_PER_S),
+			(unsigned long long)(recorded->from_ns % VMOP_NS_PER_S)) >= 0;
 }
 
 static struct vmop_error *write_specs(const struct vmop_one_command *command, struct sides *sides)
 {
-	sides->words[2] = vmop_process_tree_spec(&sides->host);
-	sides->words[4] = domain_spec(command->guest);
-	if (!sides->words[2] || !sides->words[4] ||
+	sides->words[3] = vmop_process_tree_spec(&sides->host.tree);
+	sides->words[6] = domain_spec(command->guest);
+	if (!sides->words[3] || !sides->words[6] ||
 	    asprintf(&sides->words[0], "session:%s", sides->host_name) < 0 ||
-	    asprintf(&sides->words[1], "domain:host") < 0 ||
-	    asprintf(&sides->words[3], "session:%s", sides->guest_name) < 0 ||
+	    !write_time_spec(&sides->host, &sides->words[1]) ||
+	    asprintf(&sides->words[2], "domain:host") < 0 ||
+	    asprintf(&sides->words[4], "session:%s", sides->guest_name) < 0 ||
+	    !write_time_spec(&sides->guest, &sides->words[5]) ||
 	    asprintf(&sides->host_label, "%.80s on the host", command->run) < 0 ||
 	    asprintf(&sides->guest_label, "guest %.80s", command->guest) < 0)
 		return &vmop_error_no_memory;
 	return NULL;
+}
+
+/* Make the directory of the files, or check the present one, before anything is recorded. */
+static struct vmop_error *make_dir(const char *path)
+{
+	struct stat st;
+	int problem = 0;
+	if (mkdir(path, 0777) == 0)
+		return NULL;
+	if (errno != EEXIST || stat(path, &st) < 0)
+		problem = errno;
+	else if (!S_ISDIR(st.st_mode))
+		problem = ENOTDIR;
+	else if (access(path, W_OK | X_OK) < 0)
+		problem = errno;
+	return problem ? vmop_error_os(problem, "--output-dir=%s", path) : NULL;
 }
 
 struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
@@ -228,16 +258,16 @@ struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
 {
 	_cleanup_(sides_deinit) struct sides sides = {0};
 	struct vmop_compare_request both = *request;
-	if (mkdir(request->output_dir, 0777) < 0 && errno != EEXIST)
-		return vmop_error_os(errno, "--output-dir=%s", request->output_dir);
-	struct vmop_error *err = record_both(command, request, &sides);
+	struct vmop_error *err = make_dir(request->output_dir);
+	if (!err)
+		err = record_both(command, request, &sides);
 	if (!err)
 		err = write_specs(command, &sides);
 	if (err)
 		return err;
 	both.n_sides = 2;
-	both.sides[0] = (struct vmop_side_words){(const char *const *)sides.words, 3};
-	both.sides[1] = (struct vmop_side_words){(const char *const *)sides.words + 3, 2};
+	both.sides[0] = (struct vmop_side_words){(const char *const *)sides.words, 4};
+	both.sides[1] = (struct vmop_side_words){(const char *const *)sides.words + 4, 3};
 	both.labels[0] = sides.host_label;
 	both.labels[1] = sides.guest_label;
 	both.query.exclude_idle = true;

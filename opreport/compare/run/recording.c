@@ -16,6 +16,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "opreport/compare/run/guest-state.h"
 
 /* The time between two looks at the processes of the command: at first, and after a second. */
 #define FIRST_LOOKS_NS 10000000
@@ -29,17 +30,38 @@
 
 #define WORDS_MAX 64
 
-/* The shell writes its pid to a descriptor, then becomes the command's shell. */
-#define SCRIPT "echo $$ >&%d; exec /bin/sh -c \"$0\" %d>&-"
+/* Between two questions to the daemon: about the guest; then whether the session still runs. */
+#define ASK_NS 100000000
+#define CHECK_NS VMOP_NS_PER_S
+
+/*
+ * The longest wait for the guest's kernel; and for one that was not found at first, because the
+ * guest may just be booting.
+ */
+#define SEARCH_NS (UINT64_C(120) * VMOP_NS_PER_S)
+#define BOOT_NS (UINT64_C(5) * VMOP_NS_PER_S)
+
+/*
+ * The shell writes its pid to a descriptor, waits for a line from another one, then becomes the
+ * command's shell.  sh(1) knows descriptors of one digit only.
+ */
+#define PID_FD 8
+#define GO_FD 9
+#define SCRIPT "echo $$ >&8; exec 8>&-; read -r _ <&9 || exit 125; exec /bin/sh -c \"$0\" 9<&-"
 
 /* A program in a process group of its own. */
 struct child {
-	pid_t pid;			/* and group */
-	struct vmop_process_tree *tree; /* NULL: of no interest */
-	int pid_fd;			/* where the root's pid comes from; -1: none */
-	uint64_t end_ns;		/* CLOCK_MONOTONIC: its time limit */
-	unsigned n_asked;		/* steps to end it that were taken */
-	int signal;			/* the one that this program got; 0: none */
+	pid_t pid; /* and group */
+	/* vmopcontrol --run: NULL for others. */
+	const struct vmop_recording *recording;
+	struct vmop_recorded *recorded;
+	int pid_fd, go_fd;	    /* this program's ends of the shell's descriptors */
+	int shell_fds[2];	    /* the shell's ends */
+	uint64_t ask_ns, sought_ns; /* CLOCK_MONOTONIC: the next question; the first one */
+
+	uint64_t end_ns;  /* CLOCK_MONOTONIC: its time limit */
+	unsigned n_asked; /* steps to end it that were taken */
+	int signal;	  /* the one that this program got; 0: none */
 };
 
 /* ---- start ------------------------------------------------------------------------ */
@@ -65,13 +87,24 @@ static char *find_vmopcontrol(void)
 	return strdup("vmopcontrol");
 }
 
-static void exec_child(char *const *argv, const sigset_t *mask)
+/* Give the shell its descriptors, whatever numbers they have here. */
+static void move_fds(const int *from)
+{
+	int pid_fd = fcntl(from[0], F_DUPFD_CLOEXEC, GO_FD + 1);
+	int go_fd = fcntl(from[1], F_DUPFD_CLOEXEC, GO_FD + 1);
+	dup2(pid_fd, PID_FD);
+	dup2(go_fd, GO_FD);
+}
+
+static void exec_child(char *const *argv, const struct child *child, const sigset_t *mask)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	setpgid(0, 0);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);   /* a background group must not read the terminal */
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* stdout is the comparison's */
+	if (child->recording)
+		move_fds(child->shell_fds);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	int problem = errno;
@@ -85,14 +118,92 @@ static void exec_child(char *const *argv, const sigset_t *mask)
 static struct vmop_error *read_root(struct child *child)
 {
 	char text[24];
-	if (child->pid_fd < 0 || !child->tree || child->tree->n)
-		return NULL;
 	ssize_t len = read(child->pid_fd, text, sizeof(text) - 1);
 	if (len <= 0)
 		return NULL;
 	text[len] = '\0';
 	pid_t root = atoi(text);
-	return root > 0 ? vmop_process_tree_init(child->tree, root) : NULL;
+	return root > 0 ? vmop_process_tree_init(&child->recorded->tree, root) : NULL;
+}
+
+/* Log that the guest's functions will have no names.  Return whether the command begins
+ * nevertheless. */
+static bool may_begin(const struct child *child, enum vmop_guest_state state, uint64_t waited_ns)
+{
+	const char *guest = child->recording->guest;
+	switch (state) {
+	case VMOP_GUEST_IS_SOUGHT:
+		if (waited_ns < SEARCH_NS)
+			return false;
+		break;
+	case VMOP_GUEST_IS_CLOSED:
+		if (waited_ns < BOOT_NS)
+			return false;
+		break;
+	case VMOP_GUEST_IS_UNSELECTED:
+		vmop_log_warning("guest %s: no functions, because --passive-domains of vmopcontrol "
+				 "leaves it out",
+				 guest);
+		return true;
+	case VMOP_GUEST_IS_KNOWN:
+		return true;
+	}
+	vmop_log_warning("guest %s: its kernel is not known; vmopcontrol --inspect has the reason",
+			 guest);
+	return true;
+}
+
+/* Let the command begin once the guest is there, and known if that is waited for. */
+static struct vmop_error *try_to_begin(struct child *child, uint64_t now_ns)
+{
+	const struct vmop_recording *recording = child->recording;
+	enum vmop_guest_state state;
+	if (now_ns < child->ask_ns)
+		return NULL;
+	child->ask_ns = now_ns + ASK_NS;
+	if (!child->sought_ns)
+		child->sought_ns = now_ns;
+	struct vmop_error *err = vmop_guest_state_ask(recording->guest, &state);
+	if (err)
+		return err;
+	if (recording->waits_for_guest && !may_begin(child, state, now_ns - child->sought_ns))
+		return NULL;
+	err = vmop_guest_end_interval();
+	if (err)
+		return err;
+	child->recorded->from_ns = vmop_clock_ns(CLOCK_REALTIME);
+	child->end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + recording->timeout_ns;
+	if (write(child->go_fd, "\n", 1) != 1)
+		return vmop_error_os(errno, "starting the command");
+	return NULL;
+}
+
+/*
+ * Check now and then that the session still runs: without it, only a part of the command would be
+ * compared.  vmopcontrol ends the session only after it has waited for the command.
+ */
+static struct vmop_error *check_session(struct child *child, uint64_t now_ns)
+{
+	if (now_ns < child->ask_ns)
+		return NULL;
+	child->ask_ns = now_ns + CHECK_NS;
+	struct vmop_error *err = vmop_guest_check_session();
+	if (!err || kill(child->recorded->tree.pids[0], 0) == 0)
+		return err;
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+/* Follow the command: its start, then its processes. */
+static struct vmop_error *follow(struct child *child, uint64_t now_ns)
+{
+	struct vmop_process_tree *tree = &child->recorded->tree;
+	if (!tree->n)
+		return read_root(child);
+	if (!child->recorded->from_ns)
+		return try_to_begin(child, now_ns);
+	struct vmop_error *err = vmop_process_tree_look(tree);
+	return err ? err : check_session(child, now_ns);
 }
 
 /* Take the next step to end the group: ask, ask harder, kill the command, kill all. */
@@ -102,8 +213,8 @@ static void end_group(struct child *child, uint64_t now_ns)
 	unsigned step = child->n_asked++;
 	if (step < 2)
 		kill(-child->pid, asks[step]);
-	else if (step == 2 && child->tree) /* vmopcontrol then ends the session */
-		vmop_process_tree_kill(child->tree, child->pid, SIGKILL);
+	else if (step == 2 && child->recorded) /* vmopcontrol then ends the session */
+		vmop_process_tree_kill(&child->recorded->tree, child->pid, SIGKILL);
 	else
 		kill(-child->pid, SIGKILL);
 	child->end_ns = now_ns + GRACE_NS;
@@ -123,10 +234,8 @@ static struct vmop_error *wait_for(struct child *child, const sigset_t *signals,
 		int got = sigtimedwait(signals, &info, &look);
 		if (got > 0 && got != SIGCHLD)
 			child->signal = got;
-		if (!err)
-			err = read_root(child);
-		if (!err && child->tree && child->tree->n)
-			err = vmop_process_tree_look(child->tree);
+		if (!err && child->recording && !child->n_asked)
+			err = follow(child, now_ns);
 		bool is_first = (child->signal || err) && !child->n_asked;
 		if (is_first || now_ns >= child->end_ns || (got > 0 && got != SIGCHLD))
 			end_group(child, now_ns);
@@ -150,7 +259,7 @@ static struct vmop_error *run(char *const *argv, struct child *child, int *ret_s
 		return vmop_error_os(errno, "fork");
 	}
 	if (child->pid == 0)
-		exec_child(argv, &before);
+		exec_child(argv, child, &before);
 	setpgid(child->pid, child->pid); /* whoever comes first */
 	struct vmop_error *err = wait_for(child, &signals, ret_status);
 	kill(-child->pid, SIGKILL); /* processes that the command left behind */
@@ -172,32 +281,55 @@ static struct vmop_error *judge(const struct vmop_recording *recording, const st
 				      recording->name, what);
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return NULL;
+	if (child->recorded && !child->recorded->from_ns)
+		what = "vmopcontrol --run"; /* which has printed the reason */
 	return vmop_error_new(VMOP_ERROR_CANT, "session %s: %s %s %d", recording->name, what,
 			      WIFSIGNALED(status) ? "was ended by signal" : "failed with status",
 			      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-static struct vmop_error *record(const struct vmop_recording *recording, char *vmopcontrol,
-				 char *session_dir, struct vmop_process_tree *tree)
+/* Run vmopcontrol --run with the shell's descriptors. */
+static struct vmop_error *record_command(const struct vmop_recording *recording, char *const *argv,
+					 struct vmop_recorded *recorded)
 {
-	char *argv[WORDS_MAX + 12], script[96], duration[40], what[128];
 	int fds[2], status = 0;
+	char what[128];
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return vmop_error_os(errno, "pipe");
+	_cleanup_close_ int pid_fd = fds[0];
+	_cleanup_close_ int pid_write_fd = fds[1];
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return vmop_error_os(errno, "pipe");
+	_cleanup_close_ int go_read_fd = fds[0];
+	_cleanup_close_ int go_fd = fds[1];
+	struct child child = {.recording = recording,
+			      .recorded = recorded,
+			      .pid_fd = pid_fd,
+			      .go_fd = go_fd,
+			      .shell_fds = {pid_write_fd, go_read_fd},
+			      .end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + recording->timeout_ns +
+					SEARCH_NS + STORE_NS};
+	snprintf(what, sizeof(what), "'%.100s'", recording->command);
+	struct vmop_error *err = run(argv, &child, &status);
+	return err ? vmop_error_prefix(err, "session %s", recording->name)
+		   : judge(recording, &child, status, what);
+}
+
+static struct vmop_error *record(const struct vmop_recording *recording, char *vmopcontrol,
+				 char *session_dir, struct vmop_recorded *recorded)
+{
+	char *argv[WORDS_MAX + 12], duration[40];
 	size_t n = 0;
 	if (recording->options->n > WORDS_MAX)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--record takes at most %d words",
 				      WORDS_MAX);
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-		return vmop_error_os(errno, "pipe");
-	_cleanup_close_ int pid_fd = fds[0];
-	_cleanup_close_ int write_fd = fds[1];
-	fcntl(write_fd, F_SETFD, 0); /* the shell writes there */
-	snprintf(script, sizeof(script), SCRIPT, write_fd, write_fd);
+	/* If all else fails, the session ends by itself. */
 	snprintf(duration, sizeof(duration), "--duration=%llus",
-		 (unsigned long long)((recording->timeout_ns + STORE_NS) / VMOP_NS_PER_S));
-	snprintf(what, sizeof(what), "'%.100s'", recording->command);
+		 (unsigned long long)((recording->timeout_ns + SEARCH_NS + STORE_NS) /
+				      VMOP_NS_PER_S));
 	argv[n++] = vmopcontrol;
 	argv[n++] = (char *)"--run";
-	argv[n++] = duration; /* if all else fails, the session ends by itself */
+	argv[n++] = duration;
 	if (session_dir)
 		argv[n++] = session_dir;
 	for (size_t i = 0; i < recording->options->n; i++)
@@ -205,13 +337,10 @@ static struct vmop_error *record(const struct vmop_recording *recording, char *v
 	argv[n++] = (char *)"--";
 	argv[n++] = (char *)"/bin/sh";
 	argv[n++] = (char *)"-c";
-	argv[n++] = script;
+	argv[n++] = (char *)SCRIPT;
 	argv[n++] = (char *)recording->command;
 	argv[n] = NULL;
-	struct child child = {.tree = tree, .pid_fd = pid_fd};
-	child.end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + recording->timeout_ns;
-	struct vmop_error *err = run(argv, &child, &status);
-	return err ? err : judge(recording, &child, status, what);
+	return record_command(recording, argv, recorded);
 }
 
 static struct vmop_error *save(const struct vmop_recording *recording, char *vmopcontrol,
@@ -224,17 +353,17 @@ static struct vmop_error *save(const struct vmop_recording *recording, char *vmo
 		return &vmop_error_no_memory;
 	}
 	char *const argv[] = {vmopcontrol, option, session_dir, NULL};
-	struct child child = {.pid_fd = -1, .end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + STORE_NS};
+	struct child child = {.end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + STORE_NS};
 	struct vmop_error *err = run(argv, &child, &status);
 	return err ? err : judge(recording, &child, status, "vmopcontrol --save");
 }
 
 struct vmop_error *vmop_recording_run(const struct vmop_recording *recording,
-				      struct vmop_process_tree *tree)
+				      struct vmop_recorded *ret)
 {
 	_cleanup_free_ char *vmopcontrol = find_vmopcontrol();
 	_cleanup_free_ char *session_dir = NULL;
-	*tree = (struct vmop_process_tree){0};
+	*ret = (struct vmop_recorded){0};
 	if (!vmopcontrol)
 		return &vmop_error_no_memory;
 	if (recording->session_dir &&
@@ -242,7 +371,7 @@ struct vmop_error *vmop_recording_run(const struct vmop_recording *recording,
 		session_dir = NULL;
 		return &vmop_error_no_memory;
 	}
-	struct vmop_error *err = record(recording, vmopcontrol, session_dir, tree);
+	struct vmop_error *err = record(recording, vmopcontrol, session_dir, ret);
 	if (!err)
 		err = save(recording, vmopcontrol, session_dir);
 	return err;

@@ -139,6 +139,7 @@ static struct vmop_error *html_print(struct vmop_call_tree *tree,
 	vmop_time_counts_sort(&tree->times);
 	vmop_time_counts_sort(&tree->bills);
 	vmop_page_begin(out, options->n_lines ? options->lines[0] : "vmop", styles, 2);
+	fputs("<noscript><p>The charts and the table need JavaScript.</p></noscript>\n", out);
 	vmop_page_begin_data(out, "data");
 	struct vmop_error *err = write_data(tree, options, out);
 	vmop_page_end_data(out);

@@ -29,8 +29,7 @@ void vmop_page_begin(FILE *out, const char *title, const char *const *styles, si
 		fputs(styles[i], out);
 	fputs("</style>\n</head>\n<body>\n<main>\n<h1>", out);
 	vmop_page_text(out, title);
-	fputs("</h1>\n<noscript><p>The charts and the table need JavaScript.</p></noscript>\n",
-	      out);
+	fputs("</h1>\n", out);
 }
 
 void vmop_page_end(FILE *out, const char *const *scripts, size_t n_scripts)

@@ -27,8 +27,9 @@ load() {
 #     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
+#   shell=1: it runs the commands of on-guest.sh
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -37,7 +38,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -60,8 +61,16 @@ start_guest() {
 	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
+	if [ "$shell" = 1 ]; then
+		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
+		mkfifo "$dir/tty.in" "$dir/tty.out"
+		set -- "$@" -chardev "pipe,id=console,path=$dir/tty,logfile=$dir/console" -serial chardev:console
+		words="$words rig.shell=1"
+	else
+		set -- "$@" -serial "file:$dir/console"
+	fi
 	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
-		-nodefaults -no-user-config -display none -serial "file:$dir/console" \
+		-nodefaults -no-user-config -display none \
 		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
@@ -177,42 +186,4 @@ run() {
 	timeout "${RUN_LIMIT_S:-60}" "$@" >"/results/$step.out" 2>"/results/$step.err" || status=$?
 	echo "$status" >"/results/$step.status"
 	say "RAN $step: $* -> $status"
-}
-
-# gallery_session NAME EVENTS SECONDS: record a session of that many seconds, and keep it.
-gallery_session() {
-	session=$1 events=$2 seconds=$3
-	# The set-up keeps the domains of the session before: a name of a guest that is gone is refused.
-	run "$session.start" vmopcontrol --start "--event=$events" --guest-cpu=100% "--session-dir=/tmp/$session" \
-		--passive-domains=all
-	case $session in
-	*-guest) wait_known "${session%-guest}" ;;
-	esac
-	sleep "$seconds"
-	run "$session.stop" vmopcontrol --shutdown
-	run "$session" vmopreport "--session-dir=/tmp/$session" --symbols --by=domain,image,symbol --image-path=/tmp/gallery/bin
-	cp "/tmp/$session/current.vmop" "/results/$session.vmop"
-}
-
-# gallery EVENTS SECONDS [WORD]...: record the programs of doc/gallery on the host, and each in a guest
-# of its name with these words.  The programs are those of the guest's initramfs.
-gallery() {
-	events=$1 seconds=$2
-	shift 2
-	mkdir -p /tmp/gallery
-	for initramfs in /guest/*/initramfs; do
-		(cd /tmp/gallery && busybox cpio -id bin/cg bin/walk <"$initramfs" 2>/dev/null)
-	done
-	for work in cg walk; do
-		(while :; do "/tmp/gallery/bin/$work" 50; done >/dev/null) &
-		loop=$!
-		gallery_session $work-host "$events" "$seconds"
-		kill $loop
-		killall $work || true
-		[ $work = cg ] && number=1 || number=2
-		start_guest $work "0000000$number-2222-3333-4444-555555555555" rig.mode=$work "$@"
-		wait_guest $work READY
-		gallery_session $work-guest "$events" "$seconds"
-		kill_guest $work
-	done
 }

@@ -71,6 +71,11 @@ static void malformed(void **state)
 	assert_usage("time:..", "time:..", "HH:MM[:SS]");
 	assert_usage("time:25:00", "time:25:00", "HH:MM[:SS]");
 	assert_usage("time:@99999999999999999999", "time:@", "@SECONDS");
+	assert_usage("time:@.5", "time:@.5", "@SECONDS");
+	assert_usage("time:@1.", "time:@1.", "@SECONDS");
+	assert_usage("time:@1.5x", "time:@1.5x", "@SECONDS");
+	assert_usage("time:@1.-5", "time:@1.-5", "@SECONDS");
+	assert_usage("time:@1.0000000001", "time:@1.0", "@SECONDS");
 	assert_usage("time:+1week", "time:+1week", "+DURATION");
 }
 
@@ -107,6 +112,25 @@ static void times(void **state)
 	assert_window("time:03:30..", 1180, -1);
 }
 
+static void fractions_of_seconds(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *argument;
+		uint64_t from_ns;
+	} cases[] = {{"time:@1772593900.000000001..", 80 * VMOP_NS_PER_S + 1},
+		     {"time:@1772593900.25..", 80 * VMOP_NS_PER_S + 250000000},
+		     {"time:@1772593900.999999999..", 81 * VMOP_NS_PER_S - 1}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+		uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * VMOP_NS_PER_S;
+		assert_null(vmop_spec_parse(&spec, cases[i].argument));
+		assert_null(vmop_spec_time(&spec, start_ns, end_ns, &from_ns, &to_ns));
+		assert_int_equal(from_ns, start_ns + cases[i].from_ns);
+		assert_int_equal(to_ns, 0);
+	}
+}
+
 static void time_backwards(void **state)
 {
 	(void)state;
@@ -125,7 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_and_globs), cmocka_unit_test(numbers),
 		cmocka_unit_test(malformed),	   cmocka_unit_test(times),
-		cmocka_unit_test(time_backwards),
+		cmocka_unit_test(time_backwards),  cmocka_unit_test(fractions_of_seconds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
