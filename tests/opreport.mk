@@ -182,7 +182,8 @@ report_integration_tests = \
 	tests/integration/top.sh
 TESTS += $(report_integration_tests)
 EXTRA_DIST += tests/unit/opreport/stacks/trees.h tests/integration/flamegraph-check.js
-EXTRA_DIST += tests/integration/export-check.py tests/integration/html-check.js
+EXTRA_DIST += tests/integration/export-check.py tests/integration/html-check.js \
+	tests/integration/browse.py
 EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh
 tests_unit_opreport_top_top_grid_SOURCES = tests/unit/opreport/top/top-grid.c opreport/top/top-grid.c
 tests_unit_opreport_top_top_grid_CPPFLAGS = $(opreport_test_cppflags)
