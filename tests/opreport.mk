@@ -176,7 +176,7 @@ report_integration_tests = \
 	tests/integration/report-folded.sh \
 	tests/integration/report-pprof.sh \
 	tests/integration/report-sessions.sh \
-	tests/integration/report-speedscope.sh \
+	tests/integration/report-speedscope.sh tests/integration/report-firefox.sh \
 	tests/integration/report-tables.sh \
 	tests/integration/report-xml.sh \
 	tests/integration/top.sh
