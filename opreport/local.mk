@@ -38,6 +38,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/compare/side-words.c opreport/compare/side-words.h \
 	opreport/query/event-name.c opreport/query/event-name.h \
 	opreport/output/line-width.c opreport/output/line-width.h \
+	opreport/output/text-table.c opreport/output/text-table.h \
 	opreport/query/event-slots.c opreport/query/event-slots.h \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \
@@ -90,9 +91,9 @@ opreport_libopreport_la_SOURCES = \
 	opreport/stacks/tree-output.c opreport/stacks/tree-output.h
 nodist_opreport_libopreport_la_SOURCES = opreport/stacks/flamegraph-files.h \
 	opreport/export/html/html-files.h
-opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
+opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
-	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
+	$(JANSSON_LIBS) $(XXHASH_LIBS) -lm
 if HAVE_PPROF
 opreport_libopreport_la_SOURCES += opreport/stacks/pprof.c \
 	opreport/stacks/profile-sample.c opreport/stacks/profile-sample.h \

@@ -246,6 +246,9 @@ static struct vmop_error *take_stack_option(struct vmop_settings *settings, int 
 static struct vmop_error *find_format(struct vmop_settings *settings, const char *name)
 {
 	settings->tree_output = vmop_tree_output_find(name);
+	if (settings->tree_output && settings->tree_output->lacks)
+		return vmop_error_new(VMOP_ERROR_CANT, "--format=%s: vmop was built without %s",
+				      name, settings->tree_output->lacks);
 	if (settings->tree_output)
 		return NULL;
 	return vmop_output_find(name, true, vmop_tree_output_names(), &settings->output);
@@ -539,8 +542,6 @@ static struct vmop_error *check_stacks(const struct vmop_settings *settings)
 		{is_graph && sorts_by_other, "--sort by others than sample, symbol and image"},
 		{is_tree && arrangement->n_sort, "--sort"},
 		{is_tree && arrangement->reverse, "--reverse-sort"},
-		{settings->inlines && settings->tree_output && settings->tree_output->tree.by_time,
-		 "--inlines"},
 		{is_tree && arrangement->top, "--top"},
 		{is_tree && (settings->include.n || settings->exclude.n),
 		 "--include-symbols or --exclude-symbols (--callee selects)"},
@@ -652,6 +653,8 @@ struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char 
 	err = check_format(ret);
 	if (!err)
 		err = vmop_chart_settings_decide(&ret->chart, ret->output_file);
+	if (!err && ret->chart.is_wanted)
+		err = vmop_chart_check_build();
 	if (err)
 		return err;
 	if (ret->braces.n)

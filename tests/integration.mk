@@ -24,11 +24,12 @@ integration_tests = \
 	tests/integration/daemon-replay-stacks.sh \
 	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
+	tests/integration/evil-names-readers.sh \
 	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
-	tests/integration/stacks-common.sh tests/fixtures/throws.cc
+	tests/integration/evil-common.sh tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
 check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
 check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks tests/fixtures/changing-code

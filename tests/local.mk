@@ -11,7 +11,8 @@ AM_TESTS_ENVIRONMENT = \
 	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}";
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
 TESTS += tests/check-walls tests/check-cycles tests/check-units tests/check-ids
-EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/unit/UNTESTED tests/run-one tests/lsan.supp
+EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/unit/UNTESTED tests/run-one tests/lsan.supp \
+	tests/without-libraries
 
 include tests/libutil.mk
 include tests/libdb.mk

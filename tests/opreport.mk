@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width \
+opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
 	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
@@ -87,6 +87,8 @@ tests_unit_opreport_query_event_name_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_event_name_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_line_width_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_output_line_width_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_output_text_table_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_output_text_table_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)
@@ -176,13 +178,14 @@ report_integration_tests = \
 	tests/integration/report-folded.sh \
 	tests/integration/report-pprof.sh \
 	tests/integration/report-sessions.sh \
-	tests/integration/report-speedscope.sh \
+	tests/integration/report-speedscope.sh tests/integration/report-firefox.sh \
 	tests/integration/report-tables.sh \
 	tests/integration/report-xml.sh \
 	tests/integration/top.sh
 TESTS += $(report_integration_tests)
 EXTRA_DIST += tests/unit/opreport/stacks/trees.h tests/integration/flamegraph-check.js
-EXTRA_DIST += tests/integration/export-check.py tests/integration/html-check.js
+EXTRA_DIST += tests/integration/export-check.py tests/integration/html-check.js \
+	tests/integration/browse.py
 EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh
 tests_unit_opreport_top_top_grid_SOURCES = tests/unit/opreport/top/top-grid.c opreport/top/top-grid.c
 tests_unit_opreport_top_top_grid_CPPFLAGS = $(opreport_test_cppflags)

@@ -14,6 +14,11 @@ static void picture_cleanup(struct vmop_picture *picture)
 	vmop_picture_deinit(picture);
 }
 
+struct vmop_error *vmop_chart_check_build(void)
+{
+	return NULL;
+}
+
 static struct vmop_error *check_time(const struct vmop_chart *chart)
 {
 	const struct vmop_chart_time *time = &chart->time;

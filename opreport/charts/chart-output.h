@@ -26,6 +26,9 @@ struct vmop_chart_options {
 	unsigned width, height; /* 0: chosen for the chart */
 };
 
+/* Return VMOP_ERROR_CANT if vmop is built without cairo, before an output file is made. */
+struct vmop_error *vmop_chart_check_build(void);
+
 /*
  * Write the chart to out.  The same chart gives the same bytes.  VMOP_ERROR_LIMIT: more than the
  * bounds in chart.h, or a size in which the chart has no room; VMOP_ERROR_CANT: vmop is built

@@ -6,7 +6,8 @@
  * of this folder in this order:
  *   sheet        the columns, rows, lines and facts to print
  *   output       finds the format by its name
- *   table, csv, json   the formats; table fits its columns to the terminal by line-width; another
+ *   table, csv, json   the formats; table aligns its columns by text-table, which fits them to the
+ *		  terminal by line-width; another
  *		  one, xml, is in opreport/export
  *   time-text    formats times and spans for lines and lists
  *   printing     opens the file, or takes stdout

@@ -79,7 +79,8 @@ struct vmop_call_tree {
 	size_t n_buckets, n_used;	  /* n_buckets: a power of two */
 	uint64_t seed;
 	uint32_t left_out_node; /* 0: none */
-	/* With by_time, of the reader's tree: counts by node, and by vmop_bill_key. */
+	/* With by_time, of the reader's tree or a copy with inlined functions: counts by node, and
+	 * by vmop_bill_key. */
 	struct vmop_time_counts times, bills;
 };
 

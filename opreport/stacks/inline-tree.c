@@ -91,5 +91,9 @@ struct vmop_error *vmop_inline_tree_init(struct vmop_call_tree *ret,
 		measure(&copying);
 	for (uint32_t node = 1; node < tree->n_nodes && !err; node++)
 		err = copy_node(&copying, node);
+	if (!err && options->by_time)
+		err = vmop_time_counts_copy(&ret->times, &tree->times, nodes);
+	if (!err && options->by_time)
+		err = vmop_time_counts_copy(&ret->bills, &tree->bills, NULL);
 	return err ? err : vmop_call_tree_finish(ret);
 }

@@ -117,3 +117,41 @@ void vmop_time_counts_sort(struct vmop_time_counts *counts)
 	if (counts->n > 1)
 		qsort(counts->items, counts->n, sizeof(*counts->items), compare);
 }
+
+/* Add up the neighbours of one key, slot and span. */
+static void merge_sorted(struct vmop_time_counts *counts)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < counts->n; i++) {
+		struct vmop_time_count *item = &counts->items[i];
+		if (n && !compare(item, &counts->items[n - 1]))
+			vmop_count_add(&counts->items[n - 1].count, item->count.samples,
+				       item->count.weight_events);
+		else
+			counts->items[n++] = *item;
+	}
+	counts->n = n;
+}
+
+struct vmop_error *vmop_time_counts_copy(struct vmop_time_counts *ret,
+					 const struct vmop_time_counts *counts,
+					 const uint32_t *keys)
+{
+	*ret = *counts;
+	ret->last = NULL;
+	ret->last_capacity = 0;
+	ret->capacity = counts->n;
+	ret->items = calloc(counts->n + 1, sizeof(*ret->items));
+	if (!ret->items) {
+		*ret = (struct vmop_time_counts){0};
+		return &vmop_error_no_memory;
+	}
+	for (size_t i = 0; i < counts->n; i++) {
+		ret->items[i] = counts->items[i];
+		if (keys)
+			ret->items[i].key = keys[counts->items[i].key];
+	}
+	vmop_time_counts_sort(ret);
+	merge_sorted(ret);
+	return NULL;
+}

@@ -58,4 +58,12 @@ struct vmop_error *vmop_time_counts_add(struct vmop_time_counts *counts, uint32_
 /* Sort the items by key, slot and span.  Afterwards nothing may be added. */
 void vmop_time_counts_sort(struct vmop_time_counts *counts);
 
+/*
+ * Copy counts, sorted, with keys[key] in place of each key; keys that become one are added up. keys
+ * NULL: the same keys.  Nothing may be added to the copy.
+ */
+struct vmop_error *vmop_time_counts_copy(struct vmop_time_counts *ret,
+					 const struct vmop_time_counts *counts,
+					 const uint32_t *keys);
+
 #endif

@@ -32,6 +32,9 @@ struct vmop_tree_output_options {
 
 struct vmop_tree_output {
 	const char *name;
+	/* The libraries that this build does not have; NULL: it prints.  If not, only name is set.
+	 */
+	const char *lacks;
 	struct vmop_call_tree_options tree; /* which tree it prints */
 	bool has_own_groups;		    /* --by does not change the groups of the tree */
 	/* Inlined functions come in options->inlines, and else as frames of the tree. */

@@ -61,6 +61,36 @@ awk -F, -v want="$inlined" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next
 	END { exit !found }' "$work/out" || fail "--children: $(cat "$work/out")"
 report --format=flamegraph --inlines task:inlines >"$work/out" 2>/dev/null
 grep -qF 'between (inlined)' "$work/out" || fail "no inlined function in the flame graph"
+# self_json FORMAT: print the own samples of innermost (inlined) in a file with times.
+self_json() {
+	report --format="$1" --inlines -o "$work/timed" task:inlines 2>/dev/null
+	python3 - "$1" "$work/timed" <<'PYTHON'
+import json, re, sys
+text = open(sys.argv[2]).read()
+name = "innermost (inlined)"
+if sys.argv[1] == "html":
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+    event = data["events"][0]
+    names = [data["texts"][row[1]] for row in event["rows"]]
+    rows = [row for row, of in zip(event["rows"], names) if of == name]
+    step = 3 if event["weight_unit"] else 2
+    assert all(sum(row[8][1::step]) == row[4] for row in rows), "times differ from the sum"
+    boxes = [box for box in event["boxes"] if data["texts"][box[1]] == name]
+    assert sum(box[4] for box in boxes) == sum(row[4] for row in rows), "boxes"
+    print(sum(row[4] for row in rows))
+else:
+    weight = total = 0
+    for thread in json.loads(text)["threads"]:
+        for stack, own in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+            func = thread["frameTable"]["func"][thread["stackTable"]["frame"][stack]]
+            total += own
+            if thread["stringArray"][thread["funcTable"]["name"][func]] == name:
+                weight += own
+    print(round(weight * 999 / 1000))  # a sample weighs 1.001 ms
+PYTHON
+}
+is "the page: own samples" "$(self_json html)" = "$inlined"
+is "firefox: own samples" "$(self_json firefox)" = "$inlined"
 if report --format=pprof --inlines -o "$work/p.pb.gz" task:inlines 2>"$work/err"; then
 	# Several lines of one location: the inlined function has no location of its own.
 	if command -v go >/dev/null; then

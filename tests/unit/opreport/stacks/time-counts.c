@@ -50,6 +50,34 @@ static void counts_add_up(void **state)
 	check(&counts, 4, 7, 1, 1, 9);
 }
 
+/* A copy with other keys adds up those that become one, and leaves the original as it is. */
+static void keys_are_mapped(void **state)
+{
+	(void)state;
+	static const uint32_t keys[] = {9, 2, 9, 1};
+	_cleanup_(vmop_time_counts_deinit) struct vmop_time_counts counts, copy, same;
+	vmop_time_counts_init(&counts, START_NS, START_NS + 10 * SECOND_NS, 2);
+	add(&counts, 0, 0, 4, 1, 1);
+	add(&counts, 1, 0, 4, 1, 2);
+	add(&counts, 2, 0, 4, 1, 4);
+	add(&counts, 2, 1, 4, 1, 8);
+	add(&counts, 3, 0, 6, 1, 16);
+	add(&counts, 0, 0, 5, 1, 32);
+	assert_ok(vmop_time_counts_copy(&copy, &counts, keys));
+	assert_int_equal(copy.n, 5);
+	check(&copy, 0, 1, 0, 6, 16);
+	check(&copy, 1, 2, 0, 4, 2);
+	check(&copy, 2, 9, 0, 4, 5);
+	check(&copy, 3, 9, 0, 5, 32);
+	check(&copy, 4, 9, 1, 4, 8);
+	assert_int_equal(copy.len_ns, counts.len_ns);
+	assert_int_equal(copy.n_spans, counts.n_spans);
+	assert_ok(vmop_time_counts_copy(&same, &counts, NULL));
+	assert_int_equal(same.n, counts.n);
+	check(&same, 0, 0, 0, 4, 1);
+	check(&counts, 1, 1, 0, 4, 2);
+}
+
 /* A long interval makes all spans longer, up to two thirds of its length. */
 static void spans_grow(void **state)
 {
@@ -112,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_add_up),
+		cmocka_unit_test(keys_are_mapped),
 		cmocka_unit_test(spans_grow),
 		cmocka_unit_test(a_long_session_has_few_spans),
 		cmocka_unit_test(great_keys_are_left_out),
