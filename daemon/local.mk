@@ -10,6 +10,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
 	daemon/guest/context/files.c daemon/guest/context/files.h \
 	daemon/guest/context/frames.c daemon/guest/context/frames.h \
+	daemon/guest/context/given-numbers.c daemon/guest/context/given-numbers.h \
 	daemon/guest/context/page-key.h \
 	daemon/guest/context/placement.c daemon/guest/context/placement.h \
 	daemon/guest/context/processes.c daemon/guest/context/processes.h \

@@ -67,7 +67,16 @@ tests_unit_daemon_host_machine_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_machine_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_host_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_host_LDADD = $(daemon_test_ldadd)
-tests_fixtures_kvm_guest_LDADD = -lpthread
+tests_fixtures_kvm_guest_SOURCES = tests/fixtures/kvm-guest.c \
+	tests/fixtures/kvm-guest-linux.c tests/fixtures/kvm-guest-linux.h $(libguest_synthetic)
+tests_fixtures_kvm_guest_LDADD = libguest/libguest.la libutil/libutil.la -lpthread
+# The program of its guest with --linux: no sanitizer, no library.
+check_DATA = tests/fixtures/guest-worker
+tests/fixtures/guest-worker: tests/fixtures/guest-worker.S
+	$(AM_V_CCLD)$(MKDIR_P) tests/fixtures && \
+		$(CC) -nostdlib -static -no-pie -Wl,--build-id=sha1 -o $@ $(srcdir)/tests/fixtures/guest-worker.S
+EXTRA_DIST += tests/fixtures/guest-worker.S
+CLEANFILES += tests/fixtures/guest-worker
 tests_unit_daemon_guest_context_files_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_files_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_placement_CPPFLAGS = $(daemon_test_cppflags)

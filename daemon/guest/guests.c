@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/guest/context/frames.h"
+#include "daemon/guest/context/given-numbers.h"
 #include "daemon/guest/context/samples.h"
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/images.h"
@@ -31,6 +32,8 @@
 /* Frames of callers for which there is room, for each held sample. */
 #define FRAMES_A_SAMPLE 16
 
+static void take_view(struct vmop_guests *guests, struct vmop_domain *domain);
+
 /* ---- guests come and go ------------------------------------------------------- */
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
@@ -45,6 +48,7 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->images = images;
 	guests->tasks = tasks;
 	guests->has_blocked = off_cpu && off_cpu->hz;
+	guests->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	struct vmop_guest_watch_options options = {
 		.cpu_permille = cpu_permille,
 		.profiles = VMOP_GUEST_PROFILES,
@@ -67,21 +71,12 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
-/* Remove the numbers of a guest's kernel from the source. */
-static void forget_numbers(struct vmop_guests *guests, struct vmop_watched_guest *watched)
-{
-	if (watched->put_generation)
-		vmop_guest_maps_remove(guests->maps, watched->vmm_pid);
-	watched->put_generation = 0;
-}
-
-static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
+/* Free what belongs to the session. The watching thread and the source go on with the guest. */
+static void leave_guest(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	if (!watched)
 		return;
-	vmop_guest_watch_remove(guests->watch, domain->id);
-	forget_numbers(guests, watched);
 	vmop_guest_sample_unwinder_destroy(watched->unwinder);
 	vmop_guest_files_deinit(&watched->files, guests->images);
 	vmop_guest_processes_deinit(&watched->processes, guests->images);
@@ -91,12 +86,19 @@ static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain
 	vmop_domain_set_watched(domain, NULL);
 }
 
+static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
+{
+	vmop_guest_watch_remove(guests->watch, domain->id);
+	vmop_given_numbers_remove(guests, domain->watched);
+	leave_guest(guests, domain);
+}
+
 struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests)
 {
 	struct vmop_guest_watch *watch = guests->watch;
 	vmop_guest_watch_park(watch);
 	for (uint32_t i = 1; i < guests->domains->n; i++)
-		stop_watching(guests, guests->domains->at[i]);
+		leave_guest(guests, guests->domains->at[i]);
 	vmop_held_samples_deinit(&guests->held);
 	vmop_guest_states_deinit(&guests->states);
 	free(guests);
@@ -142,6 +144,7 @@ static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domai
 	watched->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	begin_contexts(guests, domain, watched);
 	vmop_domain_set_watched(domain, watched);
+	take_view(guests, domain); /* of a guest that the session before knew */
 }
 
 void vmop_guests_tick(struct vmop_guests *guests)
@@ -155,6 +158,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}
+	vmop_given_numbers_sweep(guests);
 }
 
 /* ---- 1. hold a sample ------------------------------------------------- */
@@ -268,41 +272,6 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
 
 /* ---- 2. the flush: take the views of the watching thread --------------------- */
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Set the sizes of the windows that stacks need. */
-static void want_windows(const struct vmop_stack_options *stacks,
-			 struct vmop_guest_numbers *numbers)
-{
-	uint32_t user_bytes =
-		stacks->user_stack_bytes ? stacks->user_stack_bytes : VMOP_USER_STACK_BYTES;
-	if (stacks->mode == VMOP_STACKS_OFF)
-		return;
-	numbers->kernel_window_bytes = VMOP_GUEST_KERNEL_WINDOW_MAX;
-	if (stacks->mode != VMOP_STACKS_KERNEL)
-		numbers->user_window_bytes = least(user_bytes, VMOP_GUEST_USER_WINDOW_MAX) & ~7u;
-}
-
-/* Give the source the numbers of a guest's kernel, if it has not got these yet. */
-static void put_numbers(struct vmop_guests *guests, const struct vmop_domain *domain)
-{
-	struct vmop_watched_guest *watched = domain->watched;
-	struct vmop_guest_numbers numbers = watched->view->numbers;
-	if (!guests->maps || !domain->vmm_pid || numbers.generation == watched->put_generation)
-		return;
-	if (!numbers.generation || watched->vmm_pid != domain->vmm_pid)
-		forget_numbers(guests, watched);
-	if (!numbers.generation)
-		return;
-	want_windows(&guests->stacks, &numbers);
-	watched->vmm_pid = domain->vmm_pid;
-	if (vmop_guest_maps_put(guests->maps, domain->vmm_pid, &numbers))
-		watched->put_generation = numbers.generation;
-}
-
 static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
@@ -311,7 +280,7 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 		return;
 	if (view == watched->view) {
 		vmop_guest_view_unref(view);
-		put_numbers(guests, domain); /* there may have been no room before */
+		vmop_given_numbers_put(guests, domain); /* there may have been no room before */
 		return;
 	}
 	bool has_own_image = domain->pattern && domain->pattern->image_path;
@@ -331,7 +300,7 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 	vmop_guest_attributor_set_view(&watched->attributor, view);
 	vmop_guest_view_unref(watched->view);
 	watched->view = view;
-	put_numbers(guests, domain);
+	vmop_given_numbers_put(guests, domain);
 }
 
 /* Take all that the watching thread has found. */

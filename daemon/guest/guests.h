@@ -60,7 +60,8 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 				      struct vmop_guest_watch **watch, struct vmop_guests **ret);
 /*
  * Destroy guests, but return its watching thread for the next session. The thread keeps its
- * readers of guests for a while. The caller owns it (vmop_guest_watch_destroy()).
+ * readers of guests for a while, and the source the numbers of their kernels: samples go on to have
+ * contexts. The caller owns it (vmop_guest_watch_destroy()).
  */
 struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */

@@ -58,6 +58,8 @@ struct vmop_guests {
 	struct vmop_guest_watch *watch;
 	struct vmop_held_samples held;
 	bool is_ending;
+	uint64_t begun_ns;    /* CLOCK_MONOTONIC */
+	bool has_own_numbers; /* maps has no numbers of a session before but of watched guests */
 
 	struct vmop_guest_maps *maps; /* NULL: no contexts are captured */
 	struct vmop_stack_options stacks;

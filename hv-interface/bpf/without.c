@@ -109,6 +109,14 @@ void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
 	(void)vmm_pid;
 }
 
+void vmop_guest_maps_retain(struct vmop_guest_maps *maps,
+			    bool (*is_kept)(const void *arg, uint32_t vmm_pid), const void *arg)
+{
+	(void)maps;
+	(void)is_kept;
+	(void)arg;
+}
+
 void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest_maps_facts *ret)
 {
 	(void)maps;

@@ -69,11 +69,10 @@ static void write_perf_map(const char *text)
 }
 
 /* Begin a session, with the watching thread of the one before (NULL: none). */
-static void begin_session(enum vmop_stack_mode mode, struct vmop_guest_watch **before)
+static void open_session(enum vmop_stack_mode mode, struct vmop_guest_watch **before)
 {
 	const struct vmop_stack_options stacks = {
 		.mode = mode, .user_stack_bytes = 8192, .max_frames = VMOP_STACK_FRAMES_MAX};
-	maps = (struct vmop_guest_maps){0};
 	assert_null(vmop_images_init(&images, 1024));
 	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, before, &guests));
@@ -85,6 +84,13 @@ static void begin_session(enum vmop_stack_mode mode, struct vmop_guest_watch **b
 	vmop_domain_set_vmm_pid(domain, (uint32_t)vmm);
 	vmop_domain_name_images(domain);
 	vmop_guests_tick(guests);
+}
+
+/* Begin the first session, and wait until its guest is known. */
+static void begin_session(enum vmop_stack_mode mode)
+{
+	maps = (struct vmop_guest_maps){0};
+	open_session(mode, NULL);
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
 		vmop_guests_drained(guests);
 		const struct vmop_guest_view *view = vmop_guests_view(guests, domain);
@@ -102,7 +108,7 @@ static void begin_with(enum vmop_stack_mode mode)
 	assert_true(ram != MAP_FAILED);
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	vmm = vmm_begin();
-	begin_session(mode, NULL);
+	begin_session(mode);
 }
 
 static int begin(void **state)
@@ -316,6 +322,8 @@ static const struct vmop_image *wait_for_symbols(void)
 	return NULL;
 }
 
+/* The samples before its first drain are as those after it, and the source never lacks the numbers.
+ */
 static void a_new_session_knows_the_guest(void **state)
 {
 	(void)state;
@@ -324,16 +332,50 @@ static void a_new_session_knows_the_guest(void **state)
 	release(); /* the thread drops its symbols */
 	for (int session = 0; session < 2; session++) {
 		struct vmop_guest_watch *watch = vmop_guests_end_session(guests);
-		assert_int_equal(maps.vmm_pid, 0);
 		end_session();
-		begin_session(VMOP_STACKS_OFF, &watch);
+		assert_int_equal(maps.vmm_pid, vmm);
+		open_session(VMOP_STACKS_OFF, &watch);
 		assert_null(watch);
 		assert_true(maps.numbers.generation == generation);
 		struct vmop_guest_context context = worker_context();
-		assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
-				    "worker /bin/worker+1234 exact; ");
+		hold(VMOP_MODE_USER, WORKER_IP, &context);
+		hold(VMOP_MODE_KERNEL, KERNEL_IP, &context);
+		assert_string_equal(release(), "worker /bin/worker+1234 exact; "
+					       "worker [guest g1 kernel]+10 exact; ");
 		assert_int_equal(wait_for_symbols()->n_symbols, n_symbols);
+		assert_int_equal(maps.n_removed, 0);
 	}
+}
+
+/* Let the time pass after which guests of the session before are forgotten. */
+static void sweep(void)
+{
+	guests->begun_ns -= 3600 * VMOP_NS_PER_S;
+	vmop_guests_tick(guests);
+}
+
+static void a_new_session_forgets_other_guests(void **state)
+{
+	(void)state;
+	struct vmop_guest_watch *watch = vmop_guests_end_session(guests);
+	end_session();
+	open_session(VMOP_STACKS_OFF, &watch);
+	sweep();
+	assert_int_equal(maps.vmm_pid, vmm); /* it is watched */
+	watch = vmop_guests_end_session(guests);
+	end_session();
+	maps.vmm_pid = (uint32_t)vmm + 1;
+	maps.refuses = true;
+	open_session(VMOP_STACKS_OFF, &watch);
+	assert_int_equal(maps.vmm_pid, vmm + 1);
+	vmop_guests_tick(guests);
+	assert_int_equal(maps.n_removed, 0);
+	sweep();
+	assert_int_equal(maps.n_removed, 1);
+	assert_int_equal(maps.vmm_pid, 0);
+	maps.vmm_pid = (uint32_t)vmm + 1; /* of this session, by another way */
+	sweep();
+	assert_int_equal(maps.n_removed, 1);
 }
 
 static void stacks_want_windows(void **state)
@@ -704,6 +746,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_process_that_no_list_has, begin, end),
 		cmocka_unit_test_setup_teardown(another_page_of_a_file_that_is_gone, begin, end),
 		cmocka_unit_test_setup_teardown(a_new_session_knows_the_guest, begin, end),
+		cmocka_unit_test_setup_teardown(a_new_session_forgets_other_guests, begin, end),
 		cmocka_unit_test_setup_teardown(a_file_that_is_gone, begin, end),
 		cmocka_unit_test_setup_teardown(an_answer_is_awaited_until_the_next_flush, begin,
 						end),
