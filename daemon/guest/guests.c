@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/context/code.h"
 #include "daemon/guest/context/frames.h"
 #include "daemon/guest/context/given-numbers.h"
 #include "daemon/guest/context/samples.h"
@@ -177,6 +178,11 @@ void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *ma
 		vmop_guest_states_init(&guests->states);
 }
 
+void vmop_guests_set_code(struct vmop_guests *guests, struct vmop_code_store *store)
+{
+	guests->code = store;
+}
+
 /* Return a sample that may be held. */
 static struct vmop_held_sample held_sample(struct vmop_domain *domain,
 					   const struct vmop_sample_key *key,
@@ -307,8 +313,7 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 static void take_news(struct vmop_guests *guests)
 {
 	vmop_guest_take_symbols(guests);
-	if (guests->maps)
-		vmop_guest_take_answers(guests);
+	vmop_guest_take_answers(guests);
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		if (guests->domains->at[i]->watched)
 			take_view(guests, guests->domains->at[i]);
@@ -428,6 +433,8 @@ static void attribute(struct vmop_guests *guests, const struct vmop_held_sample 
 	if (is_kernel)
 		find_kernel_image(held, ret);
 	const struct vmop_guest_process *process = attribute_task(guests, held, context, ret);
+	if (guests->code && held->domain->watched)
+		vmop_guest_code_sampled(guests, held, context, process, ret);
 	if (!held->has_stack)
 		return;
 	vmop_guest_resolve_frames(guests, held->domain, process, frames, held->n_frames,
@@ -506,6 +513,8 @@ static void begin_interval(struct vmop_guests *guests)
 {
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		if (guests->domains->at[i]->watched)
+			guests->domains->at[i]->watched->n_code_requests = 0;
+		if (guests->domains->at[i]->watched && guests->maps)
 			vmop_guest_context_next_interval(guests, guests->domains->at[i]);
 	}
 }
@@ -520,8 +529,9 @@ void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sin
 	struct release release = {.guests = guests, .sink = sink};
 	release.now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
 	vmop_held_samples_release(held, release_one, &release);
-	if (guests->maps)
-		begin_interval(guests);
+	if (guests->code && guests->is_ending) /* for the code of the last samples */
+		take_last_news(guests);
+	begin_interval(guests);
 	/* They took more than half of the room: make more for the next interval. */
 	if ((n > held->capacity / 2 || n_frames > held->frame_capacity / 2) &&
 	    held->capacity < HELD_MAX)

@@ -42,6 +42,7 @@
 #include "vmop/record.h"
 #include "vmop/stack.h"
 
+struct vmop_code_store;
 struct vmop_guest_maps;
 struct vmop_guest_watch;
 struct vmop_guests;
@@ -73,6 +74,12 @@ void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
  */
 void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
 			  const struct vmop_stack_options *stacks);
+
+/*
+ * Store sampled code of guests in a store; NULL: store no code. Call it before the first tick;
+ * store must outlive guests.
+ */
+void vmop_guests_set_code(struct vmop_guests *guests, struct vmop_code_store *store);
 
 /* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);

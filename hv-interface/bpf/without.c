@@ -2,6 +2,7 @@
 /* The build without libbpf, or without a compiler of BPF programs: nothing loads. */
 #include <errno.h>
 
+#include "hv-interface/bpf/kernel-reader.h"
 #include "hv-interface/bpf/program.h"
 
 static struct vmop_error *refuse(void)
@@ -121,4 +122,23 @@ void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest
 {
 	(void)maps;
 	*ret = (struct vmop_guest_maps_facts){.virtualisation = ""};
+}
+
+struct vmop_error *vmop_kernel_reader_create(struct vmop_kernel_reader **ret)
+{
+	*ret = NULL;
+	return refuse();
+}
+
+void vmop_kernel_reader_destroy(struct vmop_kernel_reader *reader)
+{
+	(void)reader;
+}
+
+bool vmop_kernel_reader_read(const struct vmop_kernel_reader *reader, uint64_t address, void *buf)
+{
+	(void)reader;
+	(void)address;
+	(void)buf;
+	return false;
 }
