@@ -37,13 +37,7 @@ in_file() {
 		}'
 }
 
-"$build/tests/fixtures/kvm-guest" --id "$name" --seconds 600 --linux "$worker" --generated >"$work/guest" &
-guest=$!
-trap 'kill $guest 2>/dev/null || :; clean_up' EXIT
-until grep -q pid "$work/guest"; do
-	kill -0 $guest 2>/dev/null || skip "$(cat "$work/guest")"
-	sleep 0.1
-done
+begin_guest "$name" --linux "$worker" --generated
 
 # record OPTION...: sample the guest until each of its functions has samples.
 record() {

@@ -60,13 +60,7 @@ run() {
 	control --shutdown >/dev/null
 }
 
-"$build/tests/fixtures/kvm-guest" --id "$name" --seconds 600 --linux "$build/tests/fixtures/guest-worker" >"$work/guest" &
-guest=$!
-trap 'kill $guest 2>/dev/null || :; clean_up' EXIT
-until grep -q pid "$work/guest"; do
-	kill -0 $guest 2>/dev/null || skip "$(cat "$work/guest")"
-	sleep 0.1
-done
+begin_guest "$name" --linux "$build/tests/fixtures/guest-worker"
 run
 run --callgraph
 kill $guest
