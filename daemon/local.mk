@@ -8,8 +8,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/examine.c daemon/host/examine.h \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
+	daemon/guest/context/code.c daemon/guest/context/code.h \
 	daemon/guest/context/files.c daemon/guest/context/files.h \
 	daemon/guest/context/frames.c daemon/guest/context/frames.h \
+	daemon/guest/context/given-numbers.c daemon/guest/context/given-numbers.h \
 	daemon/guest/context/page-key.h \
 	daemon/guest/context/placement.c daemon/guest/context/placement.h \
 	daemon/guest/context/processes.c daemon/guest/context/processes.h \
@@ -47,6 +49,8 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
 	daemon/host/jit/jitdumps.c daemon/host/jit/jitdumps.h \
+	daemon/host/code-store.c daemon/host/code-store.h \
+	daemon/host/kernel-code.c daemon/host/kernel-code.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \

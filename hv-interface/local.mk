@@ -71,6 +71,7 @@ if HAVE_BPF
 hv_interface_libhvinterface_la_SOURCES += \
 	hv-interface/bpf/guest-maps.c \
 	hv-interface/bpf/host-layout.c hv-interface/bpf/host-layout.h \
+	hv-interface/bpf/kernel-reader.c \
 	hv-interface/bpf/maps.c hv-interface/bpf/maps.h \
 	hv-interface/bpf/object.c hv-interface/bpf/object.h \
 	hv-interface/bpf/pages.c hv-interface/bpf/pages.h \

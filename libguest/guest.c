@@ -411,18 +411,6 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 	return err;
 }
 
-bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf, size_t len_bytes)
-{
-	if (!guest->kernel || !vmop_guest_space_is_kernel(&guest->kernel->space, address))
-		return false;
-	struct vmop_guest_space *space = &guest->kernel->space;
-	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	bool is_read = vmop_guest_space_read(space, address, buf, len_bytes);
-	vmop_guest_space_take_fault(space);
-	vmop_guest_end(guest);
-	return is_read;
-}
-
 /* --- processes --------------------------------------------------------------------------- */
 
 struct vmop_error *vmop_guest_snapshot_processes(struct vmop_guest *guest, unsigned int flags,

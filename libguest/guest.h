@@ -267,6 +267,14 @@ bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t a
 bool vmop_guest_read_vdso(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t start, uint64_t end,
 			  uint64_t offset, void *buf, size_t len_bytes);
 
+/*
+ * Read user memory of a process by the address of the task_struct of any of its threads. pid and
+ * start_time_ns are its leader's. Return false when a page is not present, or the process has ended
+ * or executed another program meanwhile: then other processes may own its pages.
+ */
+bool vmop_guest_read_process(struct vmop_guest *guest, uint64_t task, uint32_t pid,
+			     uint64_t start_time_ns, uint64_t address, void *buf, size_t len_bytes);
+
 /* Read the kernel's memory: its code. Return false when a page is not present. */
 bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,
 			    size_t len_bytes);

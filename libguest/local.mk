@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libguest/libguest.la
 libguest_libguest_la_SOURCES = \
-	libguest/guest.c libguest/guest.h libguest/guest-internal.h \
+	libguest/guest-code.c libguest/guest.c libguest/guest.h libguest/guest-internal.h \
 	libguest/user-memory.c libguest/budget.h libguest/types.h libguest/hypervisor-xen.h \
 	libguest/memory/elf-header.c libguest/memory/elf-header.h \
 	libguest/memory/file.c libguest/memory/map.c libguest/memory/internal.h \

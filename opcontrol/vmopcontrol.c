@@ -83,8 +83,8 @@ static const struct argp_option other_options[] = {
 	 "passive); WHEN left out: on",
 	 GROUP_SETUP},
 	{"code", KEY_CODE, "on|off|SIZE", 0,
-	 "Store the bytes of sampled generated code, for vmopannotate: on (default: at most 16M a "
-	 "session), off, or at most SIZE",
+	 "Store bytes of sampled code, for vmopannotate: generated, of guests, of the kernel: on "
+	 "(default: at most 16M a session), off, or at most SIZE",
 	 GROUP_SETUP},
 	{OFF_CPU, KEY_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
 	 "Sample the blocked threads of passive guests, with their stacks, as event blocked: HZ "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
@@ -13,7 +13,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
 	tests/unit/daemon/stack/kernel-tables \
-	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/kernel-code tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -21,7 +21,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon/guest/context/guest-maps-double.h tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-double.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
+EXTRA_DIST += tests/unit/daemon/guest/context/guest-maps-double.h tests/unit/daemon/guest/context/sample-fixture.h tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-double.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
@@ -52,6 +52,8 @@ tests_unit_daemon_profile_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_rejected_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
 tests_unit_daemon_profile_rejected_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_kernel_code_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_kernel_code_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_jit_code_pages_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_jit_code_pages_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
@@ -68,7 +70,16 @@ tests_unit_daemon_host_machine_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_machine_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_host_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_host_LDADD = $(daemon_test_ldadd)
-tests_fixtures_kvm_guest_LDADD = -lpthread
+tests_fixtures_kvm_guest_SOURCES = tests/fixtures/kvm-guest.c \
+	tests/fixtures/kvm-guest-linux.c tests/fixtures/kvm-guest-linux.h $(libguest_synthetic)
+tests_fixtures_kvm_guest_LDADD = libguest/libguest.la libutil/libutil.la -lpthread
+# The program of its guest with --linux: no sanitizer, no library.
+check_DATA = tests/fixtures/guest-worker
+tests/fixtures/guest-worker: tests/fixtures/guest-worker.S
+	$(AM_V_CCLD)$(MKDIR_P) tests/fixtures && \
+		$(CC) -nostdlib -static -no-pie -Wl,--build-id=sha1 -o $@ $(srcdir)/tests/fixtures/guest-worker.S
+EXTRA_DIST += tests/fixtures/guest-worker.S
+CLEANFILES += tests/fixtures/guest-worker
 tests_unit_daemon_guest_context_files_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_files_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_placement_CPPFLAGS = $(daemon_test_cppflags)
@@ -83,6 +94,9 @@ tests_unit_daemon_guest_context_requests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_requests_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_states_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_states_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_code_SOURCES = tests/unit/daemon/guest/context/code.c $(libguest_synthetic)
+tests_unit_daemon_guest_context_code_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_code_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_samples_SOURCES = tests/unit/daemon/guest/context/samples.c $(libguest_synthetic)
 tests_unit_daemon_guest_context_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_samples_LDADD = $(daemon_test_ldadd)

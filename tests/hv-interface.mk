@@ -33,7 +33,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/xenoprof \
 	tests/unit/hv-interface/xen/rings
 if HAVE_BPF
-hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps \
+hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps tests/unit/hv-interface/bpf/kernel-reader \
 	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object
 endif
 check_PROGRAMS += $(hv_interface_tests)
@@ -64,6 +64,8 @@ tests_unit_hv_interface_bpf_program_CPPFLAGS = $(hv_interface_test_cppflags) $(C
 	$(SECCOMP_CFLAGS) $(LIBBPF_CFLAGS)
 tests_unit_hv_interface_bpf_program_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_kernel_reader_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_kernel_reader_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_ranges_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_ranges_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_stacks_guest_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -156,6 +156,7 @@ report_integration_tests = \
 	tests/integration/compare-run.sh \
 	tests/integration/compare-sessions.sh \
 	tests/integration/annotate-assembly.sh \
+	tests/integration/annotate-guest.sh \
 	tests/integration/annotate-generated.sh \
 	tests/integration/annotate-hostile.sh \
 	tests/integration/annotate-source.sh \

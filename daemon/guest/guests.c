@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/context/code.h"
 #include "daemon/guest/context/frames.h"
+#include "daemon/guest/context/given-numbers.h"
 #include "daemon/guest/context/samples.h"
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/images.h"
@@ -32,6 +34,8 @@
 /* Frames of callers for which there is room, for each held sample. */
 #define FRAMES_A_SAMPLE 16
 
+static void take_view(struct vmop_guests *guests, struct vmop_domain *domain);
+
 /* ---- guests come and go ------------------------------------------------------- */
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
@@ -46,6 +50,7 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->images = images;
 	guests->tasks = tasks;
 	guests->has_blocked = off_cpu && off_cpu->hz;
+	guests->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	struct vmop_guest_watch_options options = {
 		.cpu_permille = cpu_permille,
 		.profiles = VMOP_GUEST_PROFILES,
@@ -68,21 +73,12 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
-/* Remove the numbers of a guest's kernel from the source. */
-static void forget_numbers(struct vmop_guests *guests, struct vmop_watched_guest *watched)
-{
-	if (watched->put_generation)
-		vmop_guest_maps_remove(guests->maps, watched->vmm_pid);
-	watched->put_generation = 0;
-}
-
-static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
+/* Free what belongs to the session. The watching thread and the source go on with the guest. */
+static void leave_guest(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	if (!watched)
 		return;
-	vmop_guest_watch_remove(guests->watch, domain->id);
-	forget_numbers(guests, watched);
 	vmop_guest_sample_unwinder_destroy(watched->unwinder);
 	vmop_guest_files_deinit(&watched->files, guests->images);
 	vmop_guest_processes_deinit(&watched->processes, guests->images);
@@ -92,12 +88,19 @@ static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain
 	vmop_domain_set_watched(domain, NULL);
 }
 
+static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
+{
+	vmop_guest_watch_remove(guests->watch, domain->id);
+	vmop_given_numbers_remove(guests, domain->watched);
+	leave_guest(guests, domain);
+}
+
 struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests)
 {
 	struct vmop_guest_watch *watch = guests->watch;
 	vmop_guest_watch_park(watch);
 	for (uint32_t i = 1; i < guests->domains->n; i++)
-		stop_watching(guests, guests->domains->at[i]);
+		leave_guest(guests, guests->domains->at[i]);
 	vmop_held_samples_deinit(&guests->held);
 	vmop_guest_states_deinit(&guests->states);
 	free(guests);
@@ -143,6 +146,7 @@ static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domai
 	watched->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	begin_contexts(guests, domain, watched);
 	vmop_domain_set_watched(domain, watched);
+	take_view(guests, domain); /* of a guest that the session before knew */
 }
 
 void vmop_guests_tick(struct vmop_guests *guests)
@@ -156,6 +160,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}
+	vmop_given_numbers_sweep(guests);
 }
 
 /* ---- 1. hold a sample ------------------------------------------------- */
@@ -172,6 +177,11 @@ void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *ma
 				  has_stacks ? n * FRAMES_A_SAMPLE : 0);
 	if (maps && has_stacks)
 		vmop_guest_states_init(&guests->states);
+}
+
+void vmop_guests_set_code(struct vmop_guests *guests, struct vmop_code_store *store)
+{
+	guests->code = store;
 }
 
 /* Return a sample that may be held. */
@@ -269,41 +279,6 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
 
 /* ---- 2. the flush: take the views of the watching thread --------------------- */
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Set the sizes of the windows that stacks need. */
-static void want_windows(const struct vmop_stack_options *stacks,
-			 struct vmop_guest_numbers *numbers)
-{
-	uint32_t user_bytes =
-		stacks->user_stack_bytes ? stacks->user_stack_bytes : VMOP_USER_STACK_BYTES;
-	if (stacks->mode == VMOP_STACKS_OFF)
-		return;
-	numbers->kernel_window_bytes = VMOP_GUEST_KERNEL_WINDOW_MAX;
-	if (stacks->mode != VMOP_STACKS_KERNEL)
-		numbers->user_window_bytes = least(user_bytes, VMOP_GUEST_USER_WINDOW_MAX) & ~7u;
-}
-
-/* Give the source the numbers of a guest's kernel, if it has not got these yet. */
-static void put_numbers(struct vmop_guests *guests, const struct vmop_domain *domain)
-{
-	struct vmop_watched_guest *watched = domain->watched;
-	struct vmop_guest_numbers numbers = watched->view->numbers;
-	if (!guests->maps || !domain->vmm_pid || numbers.generation == watched->put_generation)
-		return;
-	if (!numbers.generation || watched->vmm_pid != domain->vmm_pid)
-		forget_numbers(guests, watched);
-	if (!numbers.generation)
-		return;
-	want_windows(&guests->stacks, &numbers);
-	watched->vmm_pid = domain->vmm_pid;
-	if (vmop_guest_maps_put(guests->maps, domain->vmm_pid, &numbers))
-		watched->put_generation = numbers.generation;
-}
-
 static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
@@ -312,7 +287,7 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 		return;
 	if (view == watched->view) {
 		vmop_guest_view_unref(view);
-		put_numbers(guests, domain); /* there may have been no room before */
+		vmop_given_numbers_put(guests, domain); /* there may have been no room before */
 		return;
 	}
 	bool has_own_image = domain->pattern && domain->pattern->image_path;
@@ -332,15 +307,14 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 	vmop_guest_attributor_set_view(&watched->attributor, view);
 	vmop_guest_view_unref(watched->view);
 	watched->view = view;
-	put_numbers(guests, domain);
+	vmop_given_numbers_put(guests, domain);
 }
 
 /* Take all that the watching thread has found. */
 static void take_news(struct vmop_guests *guests)
 {
 	vmop_guest_take_symbols(guests);
-	if (guests->maps)
-		vmop_guest_take_answers(guests);
+	vmop_guest_take_answers(guests);
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		if (guests->domains->at[i]->watched)
 			take_view(guests, guests->domains->at[i]);
@@ -475,6 +449,8 @@ static void attribute(struct vmop_guests *guests, const struct vmop_held_sample 
 		ret->image =
 			vmop_guest_image_of_reason(guests, held->domain, "firmware or boot code");
 	const struct vmop_guest_process *process = attribute_task(guests, held, context, ret);
+	if (guests->code && held->domain->watched)
+		vmop_guest_code_sampled(guests, held, context, process, ret);
 	if (!held->has_stack)
 		return;
 	vmop_guest_resolve_frames(guests, held->domain, process, frames, held->n_frames,
@@ -553,6 +529,8 @@ static void begin_interval(struct vmop_guests *guests)
 {
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		if (guests->domains->at[i]->watched)
+			guests->domains->at[i]->watched->n_code_requests = 0;
+		if (guests->domains->at[i]->watched && guests->maps)
 			vmop_guest_context_next_interval(guests, guests->domains->at[i]);
 	}
 }
@@ -567,8 +545,9 @@ void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sin
 	struct release release = {.guests = guests, .sink = sink};
 	release.now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
 	vmop_held_samples_release(held, release_one, &release);
-	if (guests->maps)
-		begin_interval(guests);
+	if (guests->code && guests->is_ending) /* for the code of the last samples */
+		take_last_news(guests);
+	begin_interval(guests);
 	/* They took more than half of the room: make more for the next interval. */
 	if ((n > held->capacity / 2 || n_frames > held->frame_capacity / 2) &&
 	    held->capacity < HELD_MAX)

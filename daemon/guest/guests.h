@@ -42,6 +42,7 @@
 #include "vmop/record.h"
 #include "vmop/stack.h"
 
+struct vmop_code_store;
 struct vmop_guest_maps;
 struct vmop_guest_watch;
 struct vmop_guests;
@@ -60,7 +61,8 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 				      struct vmop_guest_watch **watch, struct vmop_guests **ret);
 /*
  * Destroy guests, but return its watching thread for the next session. The thread keeps its
- * readers of guests for a while. The caller owns it (vmop_guest_watch_destroy()).
+ * readers of guests for a while, and the source the numbers of their kernels: samples go on to have
+ * contexts. The caller owns it (vmop_guest_watch_destroy()).
  */
 struct vmop_guest_watch *vmop_guests_end_session(struct vmop_guests *guests);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
@@ -72,6 +74,12 @@ void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
  */
 void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
 			  const struct vmop_stack_options *stacks);
+
+/*
+ * Store sampled code of guests in a store; NULL: store no code. Call it before the first tick;
+ * store must outlive guests.
+ */
+void vmop_guests_set_code(struct vmop_guests *guests, struct vmop_code_store *store);
 
 /* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);

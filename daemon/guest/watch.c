@@ -20,6 +20,8 @@
 
 /* How long a guest that no session watches is known: a new session finds its guests at once. */
 #define MAX_PARKED_NS (30 * VMOP_NS_PER_S)
+/* The CPU time that it may take at once then: its kernel's symbols are read again. */
+#define AGAIN_CREDIT_NS ((int64_t)(VMOP_NS_PER_S / 4))
 
 /* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
@@ -39,7 +41,7 @@ struct watched {
 	struct vmop_guest_reader *reader; /* only the watching thread uses it */
 
 	/* Under the lock. */
-	struct vmop_guest_view *view;	    /* published */
+	struct vmop_guest_view *view;	    /* published; stays while the guest is parked */
 	struct vmop_blocked_batch *blocked; /* NULL: none, or taken */
 	struct vmop_blocked_facts blocked_facts;
 	struct vmop_guest_wishes wishes;
@@ -349,9 +351,7 @@ void vmop_guest_watch_park(struct vmop_guest_watch *watch)
 	pthread_mutex_lock(&watch->worker.lock);
 	watch->session++;
 	for (struct watched *at = watch->guests; at; at = at->next) {
-		vmop_guest_view_unref(at->view);
 		vmop_blocked_batch_destroy(at->blocked);
-		at->view = NULL;
 		at->blocked = NULL;
 		at->blocked_facts = (struct vmop_blocked_facts){0};
 		at->parked_ns = vmop_clock_ns(CLOCK_MONOTONIC);
@@ -371,6 +371,8 @@ static bool watch_again(struct vmop_guest_watch *watch, struct vmop_domain_id do
 		at->domain = domain;
 		at->parked_ns = 0;
 		at->wishes = (struct vmop_guest_wishes){.session = watch->session};
+		if (watch->credit_ns < AGAIN_CREDIT_NS)
+			watch->credit_ns = AGAIN_CREDIT_NS;
 		pthread_cond_signal(&watch->worker.wake);
 		return true;
 	}

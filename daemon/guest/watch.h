@@ -46,9 +46,9 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch);
 
 /*
- * Stop to watch all guests, and drop all requests, but keep the readers for a while:
- * vmop_guest_watch_add() of the same holder goes on with its reader. For a new session, whose ids
- * differ.
+ * Stop to watch all guests, and drop all requests, but keep the readers and the views for a while:
+ * vmop_guest_watch_add() of the same holder goes on with its reader, and its last view is there at
+ * once. For a new session, whose ids differ.
  */
 void vmop_guest_watch_park(struct vmop_guest_watch *watch);
 

@@ -18,6 +18,7 @@
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/view.h"
 #include "daemon/guest/watch.h"
+#include "daemon/host/code-store.h"
 #include "daemon/host/jit/code-names.h"
 #include "hv-interface/bpf/guest-maps.h"
 #include "vmop/stack.h"
@@ -46,6 +47,8 @@ struct vmop_watched_guest {
 	/* Samples in this interval: with the guest's task, and without one by the reason. */
 	uint64_t n_with_task, n_without_context, n_by_gap[VMOP_GUEST_N_GAPS];
 
+	unsigned n_code_requests; /* in this interval */
+
 	/* With --off-cpu. */
 	struct vmop_blocked_facts blocked; /* of the last take */
 	bool has_all_blocked;		   /* they were taken after the guest ended */
@@ -58,10 +61,13 @@ struct vmop_guests {
 	struct vmop_guest_watch *watch;
 	struct vmop_held_samples held;
 	bool is_ending;
+	uint64_t begun_ns;    /* CLOCK_MONOTONIC */
+	bool has_own_numbers; /* maps has no numbers of a session before but of watched guests */
 
 	struct vmop_guest_maps *maps; /* NULL: no contexts are captured */
 	struct vmop_stack_options stacks;
 	struct vmop_code_names code_names; /* of generated code */
+	struct vmop_code_store *code;	   /* NULL: no code is stored */
 	struct vmop_guest_callers unwound; /* of the present sample */
 	struct vmop_stack_frames frames;   /* of the sample that is released */
 	struct vmop_guest_states states;   /* with stacks */

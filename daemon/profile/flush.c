@@ -75,20 +75,26 @@ static void log_rejected(struct vmop_profiler *profiler)
 			 rejected.first);
 }
 
-/* Read the sampled pages of generated code. */
+/* Read the sampled pages of the host's generated code and kernel. */
 static void read_code(struct vmop_profiler *profiler)
 {
 	struct vmop_aggregate *aggregate = &profiler->aggregate;
-	if (!profiler->code_pages)
+	if (!profiler->code)
 		return;
 	vmop_aggregate_apply_pending(aggregate);
 	for (uint32_t i = 0; i < aggregate->n_cells; i++) {
 		const struct vmop_aggregate_cell *cell = &aggregate->cells[i];
-		uint32_t slot = aggregate->keys[cell->key].image.at;
-		if (cell->samples && profiler->images.slots[slot]->kind == VMOP_IMAGE_ANON)
-			vmop_code_pages_sampled(profiler->code_pages, profiler->jitdumps,
-						profiler->images.slots[slot], cell->offset);
+		struct vmop_image *image =
+			profiler->images.slots[aggregate->keys[cell->key].image.at];
+		if (cell->samples && image->kind == VMOP_IMAGE_ANON)
+			vmop_code_pages_sampled(profiler->code_pages, profiler->jitdumps, image,
+						cell->offset);
+		else if (cell->samples && profiler->kernel_code)
+			vmop_kernel_code_sampled(profiler->kernel_code, image, cell->offset,
+						 cell->samples);
 	}
+	if (profiler->kernel_code)
+		vmop_kernel_code_next_interval(profiler->kernel_code);
 	vmop_code_pages_collect(profiler->code_pages,
 				profiler->is_ending ? CODE_LAST_WAIT_MS : CODE_WAIT_MS);
 }
@@ -213,8 +219,8 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (!err)
 		err = store_images(profiler);
-	if (!err && profiler->code_pages)
-		err = vmop_code_pages_store(profiler->code_pages, profiler->db);
+	if (!err && profiler->code)
+		err = vmop_code_store_put(profiler->code, profiler->db);
 	vmop_short_lived_reset(&profiler->short_lived);
 	if (!err && !profiler->keeps_tasks)
 		err = vmop_short_lived_merge(&profiler->short_lived, &profiler->tasks,
@@ -275,8 +281,8 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 				vmop_aggregate_samples(&profiler->aggregate));
 	if (!err && profiler->db) {
 		vmop_losses_stored(&profiler->losses);
-		if (profiler->code_pages)
-			vmop_code_pages_stored(profiler->code_pages);
+		if (profiler->code)
+			vmop_code_store_stored(profiler->code);
 		profiler->last_stored = profiler->storing;
 		log_rejected(profiler);
 	}

@@ -7,10 +7,12 @@
 #include <stdint.h>
 
 #include "daemon/guest/provider.h"
+#include "daemon/host/code-store.h"
 #include "daemon/host/examine.h"
 #include "daemon/host/jit/code-pages.h"
 #include "daemon/host/jit/jitdumps.h"
 #include "daemon/host/jit/perf-maps.h"
+#include "daemon/host/kernel-code.h"
 #include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/jit-samples.h"
@@ -48,7 +50,9 @@ struct vmop_profiler {
 	struct vmop_examiner *examiner;
 	struct vmop_code_names code_names;
 	struct vmop_perf_maps *perf_maps;
-	struct vmop_code_pages *code_pages; /* NULL: no generated code is stored */
+	struct vmop_code_store *code; /* NULL: no code is stored */
+	struct vmop_code_pages *code_pages;
+	struct vmop_kernel_code *kernel_code; /* NULL: the kernel's code can't be read */
 	struct vmop_jitdumps *jitdumps;
 	struct vmop_jit_samples *jit_samples; /* NULL: this machine is not examined */
 	int64_t monotonic_to_realtime_ns;

@@ -117,7 +117,7 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	if (!err)
 		err = vmop_db_put_info(profiler->db, "kernel_symbols",
 				       profiler->kernel.symbols_from);
-	if (!err && !profiler->code_pages)
+	if (!err && !profiler->code)
 		err = vmop_db_put_info(profiler->db, "code", "off");
 	if (!err)
 		err = vmop_domains_store(&profiler->domains, profiler->db);
@@ -191,6 +191,19 @@ static struct vmop_error *create_jit_samples(struct vmop_profiler *profiler)
 	return vmop_jit_samples_create(&options, JIT_SAMPLES_BYTES, &profiler->jit_samples);
 }
 
+/* Prepare to store code that cannot be read later. */
+static struct vmop_error *create_code(struct vmop_profiler *profiler, uint64_t max_bytes)
+{
+	struct vmop_error *err = vmop_code_store_create(max_bytes, &profiler->code);
+	if (!err)
+		err = vmop_code_pages_create(&profiler->processes, profiler->code,
+					     &profiler->code_pages);
+	if (!err && !*profiler->root) /* this machine's own /proc */
+		err = vmop_kernel_code_create(&profiler->images, profiler->code,
+					      &profiler->kernel_code);
+	return err;
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -250,8 +263,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_perf_maps_create(&profiler->processes, &profiler->code_names,
 					    &profiler->perf_maps);
 	if (!err && profiler->root && options->setup->code_bytes && !options->is_replay)
-		err = vmop_code_pages_create(&profiler->processes, options->setup->code_bytes,
-					     &profiler->code_pages);
+		err = create_code(profiler, options->setup->code_bytes);
 	if (!err)
 		err = create_jit_samples(profiler);
 	if (!err)
@@ -269,6 +281,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		vmop_guests_set_maps(profiler->guests,
 				     vmop_source_guest_maps(profiler->source, NULL),
 				     &options->stacks);
+	if (profiler->guests)
+		vmop_guests_set_code(profiler->guests, profiler->code);
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -314,11 +328,13 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_examiner_destroy(profiler->examiner);
 	vmop_perf_maps_destroy(profiler->perf_maps);
 	vmop_code_pages_destroy(profiler->code_pages);
+	vmop_kernel_code_destroy(profiler->kernel_code);
 	vmop_jit_samples_destroy(profiler->jit_samples);
 	vmop_jitdumps_destroy(profiler->jitdumps);
 	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
 	vmop_guest_watch_destroy(profiler->watch);
+	vmop_code_store_destroy(profiler->code);
 	vmop_stacks_destroy(profiler->stacks);
 	vmop_stacked_chunk_deinit(&profiler->stacked);
 	vmop_domain_provider_destroy(profiler->provider);

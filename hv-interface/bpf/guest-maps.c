@@ -100,6 +100,28 @@ void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
 	pthread_mutex_unlock(&maps->lock);
 }
 
+/* Set ret to the VMMs of at most VMOP_GUEST_MAPS_MAX guests. Return their number. */
+static size_t list_guests(const struct vmop_guest_maps *maps, uint32_t *ret)
+{
+	size_t n = 0;
+	uint32_t *before = NULL;
+	while (n < VMOP_GUEST_MAPS_MAX &&
+	       bpf_map_get_next_key(maps->fds.guests, before, &ret[n]) == 0)
+		before = &ret[n++];
+	return n;
+}
+
+void vmop_guest_maps_retain(struct vmop_guest_maps *maps,
+			    bool (*is_kept)(const void *arg, uint32_t vmm_pid), const void *arg)
+{
+	_cleanup_free_ uint32_t *vmm_pids = malloc(VMOP_GUEST_MAPS_MAX * sizeof(*vmm_pids));
+	size_t n = vmm_pids ? list_guests(maps, vmm_pids) : 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_kept(arg, vmm_pids[i]))
+			vmop_guest_maps_remove(maps, vmm_pids[i]);
+	}
+}
+
 /* Add one CPU's counters, which are words alike. */
 static void add(struct vmop_bpf_guest_counts *sum, const struct vmop_bpf_guest_counts *counts)
 {

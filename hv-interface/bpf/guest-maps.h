@@ -31,6 +31,13 @@ bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
 /* Forget a guest, which may be unknown. Any thread. */
 void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid);
 
+/*
+ * Forget all guests but those for whose VMM is_kept returns true. Does nothing without memory. Any
+ * thread.
+ */
+void vmop_guest_maps_retain(struct vmop_guest_maps *maps,
+			    bool (*is_kept)(const void *arg, uint32_t vmm_pid), const void *arg);
+
 struct vmop_guest_maps_facts {
 	uint32_t n_guests;
 	uint64_t n_samples;  /* of guests, that the program has seen */

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "hv-interface/bpf/guest-maps.h"
+#include "hv-interface/bpf/kernel-reader.h"
 #include "hv-interface/bpf/program.h"
 
 static struct vmop_error *refuse(void)
@@ -110,8 +111,35 @@ void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
 	(void)vmm_pid;
 }
 
+void vmop_guest_maps_retain(struct vmop_guest_maps *maps,
+			    bool (*is_kept)(const void *arg, uint32_t vmm_pid), const void *arg)
+{
+	(void)maps;
+	(void)is_kept;
+	(void)arg;
+}
+
 void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest_maps_facts *ret)
 {
 	(void)maps;
 	*ret = (struct vmop_guest_maps_facts){.virtualisation = ""};
+}
+
+struct vmop_error *vmop_kernel_reader_create(struct vmop_kernel_reader **ret)
+{
+	*ret = NULL;
+	return refuse();
+}
+
+void vmop_kernel_reader_destroy(struct vmop_kernel_reader *reader)
+{
+	(void)reader;
+}
+
+bool vmop_kernel_reader_read(const struct vmop_kernel_reader *reader, uint64_t address, void *buf)
+{
+	(void)reader;
+	(void)address;
+	(void)buf;
+	return false;
 }

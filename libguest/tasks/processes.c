@@ -481,6 +481,16 @@ uint64_t vmop_guest_processes_leader(struct vmop_guest_kernel *kernel,
 	return leader_of(&reader, task, pid, start_time_ns);
 }
 
+uint64_t vmop_guest_processes_page_table(struct vmop_guest_kernel *kernel,
+					 const struct vmop_layout *layout, uint64_t leader)
+{
+	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
+	drop_caches(&reader);
+	uint64_t mm = load(&reader, leader, VMOP_LAYOUT_TASK_MM);
+	uint64_t pgd_gpa = mm ? read_pgd(&reader, mm) : 0;
+	return vmop_guest_space_take_fault(reader.space) ? 0 : pgd_gpa;
+}
+
 struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kernel,
 						 const struct vmop_layout *layout,
 						 struct vmop_guest_files *files, uint64_t task,

@@ -55,6 +55,10 @@ uint64_t vmop_guest_processes_leader(struct vmop_guest_kernel *kernel,
 				     const struct vmop_layout *layout, uint64_t task, uint32_t pid,
 				     uint64_t start_time_ns);
 
+/* Return the gpa of the page table of a leader's process; 0: a kernel thread, or not readable. */
+uint64_t vmop_guest_processes_page_table(struct vmop_guest_kernel *kernel,
+					 const struct vmop_layout *layout, uint64_t leader);
+
 /*
  * Return the task_struct of the guest's first process (pid 1), or 0 before it was started or when
  * it cannot be read.

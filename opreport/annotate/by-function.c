@@ -263,19 +263,32 @@ static struct vmop_error *disassemble(struct making *making, struct vmop_disasse
 	return err ? err : add_addresses(making, UINT64_MAX);
 }
 
+/* Return where the known bytes come from, or NULL: only from the file. */
+static const char *origin_of(const struct vmop_code_bytes *code)
+{
+	if (!code->n_stored)
+		return NULL;
+	if (code->has_changed)
+		return "the code was replaced while it was recorded: this is the last version, and "
+		       "samples may be of earlier ones";
+	if (!code->has_file)
+		return "the code as it was in memory, stored with the samples";
+	return code->n_differing ? "the code as it was in memory, which differs from the file's"
+				 : "the code as it was in memory, the same as in the file";
+}
+
 static struct vmop_error *remark_on_code(struct making *making)
 {
 	struct vmop_annotation *annotation = making->annotation;
 	struct vmop_block *block = &annotation->blocks[annotation->n_blocks - 1];
 	const struct vmop_code_bytes *code = &making->code;
-	if (code->n_known && code->has_changed)
-		block->remark = "the code was replaced while it was recorded: this is the last "
-				"version, and samples may be of earlier ones";
-	if (code->n_known == code->len_bytes || block->remark)
+	const char *origin = code->n_known ? origin_of(code) : NULL;
+	const char *missing = code->n_known ? "some code is not known" : "no code";
+	block->remark = origin;
+	if (code->n_known == code->len_bytes)
 		return NULL;
-	return vmop_annotation_text(annotation, &block->remark, "%s: %s",
-				    code->n_known ? "some code is not known" : "no code",
-				    code->why ? code->why : "unknown");
+	return vmop_annotation_text(annotation, &block->remark, "%s%s%s: %s", origin ? origin : "",
+				    origin ? "; " : "", missing, code->why ? code->why : "unknown");
 }
 
 static struct vmop_error *add_instructions(struct making *making)

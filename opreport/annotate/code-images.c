@@ -209,22 +209,34 @@ static enum vmop_machine machine_of_session(const struct vmop_code_images *image
 struct overlay {
 	struct vmop_code_bytes *code;
 	uint64_t offset; /* of code */
+	bool *is_stored; /* for each byte of code */
 };
+
+/* Lay one stored byte over the bytes of the file, or over an earlier version. */
+static void take_byte(const struct overlay *overlay, uint64_t at, uint8_t byte)
+{
+	struct vmop_code_bytes *code = overlay->code;
+	bool differs = code->is_known[at] && code->bytes[at] != byte;
+	if (overlay->is_stored[at])
+		code->has_changed |= differs;
+	else
+		code->n_differing += differs;
+	code->n_stored += !overlay->is_stored[at];
+	code->n_known += !code->is_known[at];
+	overlay->is_stored[at] = true;
+	code->is_known[at] = true;
+	code->bytes[at] = byte;
+}
 
 /* Take the later one of two versions: rows ascend by offset, then by time. */
 static struct vmop_error *take_stored(void *arg, const struct vmop_db_code *stored)
 {
 	const struct overlay *overlay = arg;
-	struct vmop_code_bytes *code = overlay->code;
 	const uint8_t *bytes = stored->bytes;
 	for (size_t i = 0; i < stored->len_bytes; i++) {
 		uint64_t at = stored->offset + i - overlay->offset;
-		if (stored->offset + i < overlay->offset || at >= code->len_bytes)
-			continue;
-		code->has_changed |= code->is_known[at] && code->bytes[at] != bytes[i];
-		code->n_known += !code->is_known[at];
-		code->is_known[at] = true;
-		code->bytes[at] = bytes[i];
+		if (stored->offset + i >= overlay->offset && at < overlay->code->len_bytes)
+			take_byte(overlay, at, bytes[i]);
 	}
 	return NULL;
 }
@@ -235,8 +247,8 @@ static struct vmop_error *why_not_stored(struct vmop_db *db, const char **ret)
 	_cleanup_free_ char *state = NULL;
 	struct vmop_error *err = vmop_db_get_info(db, "code", &state);
 	if (!err)
-		*ret = !state		       ? "it was not stored: its process had ended, or the "
-						 "recording is of an older vmop"
+		*ret = !state ? "it was not stored: it had few samples, its process "
+				"had ended, or the recording is of an older vmop"
 		       : !strcmp(state, "off") ? "it was not stored: vmopcontrol --code=on does so "
 						 "from the next start on"
 					       : "it was not stored: there was no more room; "
@@ -244,22 +256,30 @@ static struct vmop_error *why_not_stored(struct vmop_db *db, const char **ret)
 	return err;
 }
 
-/* Read the bytes that the session has of generated code. */
+/* Return whether only the session can have an image's code. */
+static bool is_only_stored(enum vmop_image_kind kind)
+{
+	return kind == VMOP_IMAGE_ANON || kind == VMOP_IMAGE_MODULE || kind == VMOP_IMAGE_BPF ||
+	       kind == VMOP_IMAGE_TRAMPOLINE;
+}
+
+/* Read the bytes that the session has of code as it was in memory. */
 static struct vmop_error *read_stored(const struct vmop_code_images *images, size_t image,
 				      uint64_t offset, struct vmop_code_bytes *code)
 {
 	const struct vmop_catalog *catalog = &images->result->catalog;
 	const struct vmop_image_item *item = vmop_catalog_image(catalog, image);
 	struct vmop_db *db = images->sessions[item->session].db;
-	struct overlay overlay = {code, offset};
+	_cleanup_free_ bool *is_stored = calloc(code->len_bytes + 1, sizeof(*is_stored));
+	struct overlay overlay = {code, offset, is_stored};
 	uint64_t end;
-	if (item->kind != VMOP_IMAGE_ANON)
-		return NULL;
+	if (!is_stored)
+		return &vmop_error_no_memory;
 	if (__builtin_add_overflow(offset, code->len_bytes, &end))
 		end = UINT64_MAX;
 	struct vmop_error *err =
 		vmop_db_each_code(db, item->id, offset, end, take_stored, &overlay);
-	if (!err && code->n_known < code->len_bytes)
+	if (!err && code->n_known < code->len_bytes && is_only_stored(item->kind))
 		err = why_not_stored(db, &code->why);
 	return err ? vmop_catalog_blame(err, catalog, item->session) : NULL;
 }
@@ -277,6 +297,7 @@ struct vmop_error *vmop_code_images_read(struct vmop_code_images *images, size_t
 	if (!err && (!ret->bytes || !ret->is_known))
 		err = &vmop_error_no_memory;
 	if (!err && item->code) {
+		ret->has_file = true;
 		ret->machine = vmop_image_code_machine(item->code);
 		ret->n_known = vmop_image_code_read(item->code, offset, ret->bytes, len_bytes);
 		memset(ret->is_known, true, ret->n_known);

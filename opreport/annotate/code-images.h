@@ -42,9 +42,15 @@ struct vmop_code_bytes {
 	uint8_t *bytes; /* len_bytes */
 	bool *is_known; /* likewise */
 	size_t len_bytes, n_known;
+	/*
+	 * The session has n_stored bytes as they were in memory. They have precedence over the
+	 * file's, and n_differing are others than those.
+	 */
+	size_t n_stored, n_differing;
 	enum vmop_machine machine;
+	bool has_file;
 	bool has_changed; /* the session has several versions; bytes are of the last one */
-	const char *why;  /* NULL, or why bytes are missing; the result's catalog owns it */
+	const char *why;  /* NULL, or why bytes are missing; a constant */
 };
 void vmop_code_bytes_deinit(struct vmop_code_bytes *code);
 

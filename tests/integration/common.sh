@@ -110,6 +110,20 @@ need_perf() {
 	rm -rf "$work/probe" "$VMOP_CONFIG"
 }
 
+# begin_guest NAME OPTION...: start a KVM guest (tests/fixtures/kvm-guest), which ends with the test. Sets $guest,
+# its process. Skips the test where there is no KVM.
+begin_guest() {
+	id=$1
+	shift
+	"$build/tests/fixtures/kvm-guest" --id "$id" --seconds 600 "$@" >"$work/guest" &
+	guest=$!
+	trap 'kill $guest 2>/dev/null || :; clean_up' EXIT
+	until grep -q pid "$work/guest"; do
+		kill -0 $guest 2>/dev/null || skip "$(cat "$work/guest")"
+		sleep 0.1
+	done
+}
+
 finish() {
 	# A sanitizer found an error in a daemon in the background.
 	if grep -q 'Sanitizer\|runtime error' "$VMOP_RUNDIR"/vmopd.log 2>/dev/null; then

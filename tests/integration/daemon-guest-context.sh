@@ -23,13 +23,7 @@ begin() {
 	refuse 0 "$text" control --start --event=cpu-clock:999Hz --session-dir="$sessions" "$@"
 }
 
-"$build/tests/fixtures/kvm-guest" --id web --vcpus 2 --seconds 600 >"$work/guest" &
-guest=$!
-trap 'kill $guest 2>/dev/null || :; clean_up' EXIT
-until grep -q pid "$work/guest"; do
-	kill -0 $guest 2>/dev/null || skip "$(cat "$work/guest")"
-	sleep 0.1
-done
+begin_guest web --vcpus 2
 
 begin "guest contexts " --guest-context
 if [ "$(context on)" != true ]; then

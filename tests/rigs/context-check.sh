@@ -6,7 +6,8 @@
 # compare GUEST: print "NAME NUMBER" lines of counts of samples, and "WRONG REASON ROW" lines. An
 # attribution is wrong if the record contradicts its process, program or function.
 compare() {
-	# The interval in which the guest became known can end much later: the daemon gets little CPU.
+	# With many short-lived programs, intervals become minutes soon: the one in which the guest became known
+	# can be a part of a minute.
 	local after_s
 	after_s=$(sqlite3 "$1.vmop" "SELECT max($(cat "$1.from"), coalesce(max(start_ns + len_ns), 0) / 1000000000 + 1)
 		FROM interval WHERE start_ns < $(cat "$1.from") * 1000000000")

@@ -8,6 +8,7 @@ void vmop_guest_answer_deinit(struct vmop_guest_answer *answer)
 	free(answer->path);
 	vmop_symtab_destroy(answer->symtab);
 	vmop_guest_snapshot_free(answer->snapshot);
+	free(answer->code);
 	*answer = (struct vmop_guest_answer){.request = answer->request};
 }
 

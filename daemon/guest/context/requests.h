@@ -20,6 +20,7 @@ enum vmop_guest_request_kind {
 	VMOP_GUEST_REQUEST_SYMBOLS,  /* the functions of the file of a page */
 	VMOP_GUEST_REQUEST_PROCESS,  /* one process with its mappings */
 	VMOP_GUEST_REQUEST_PERF_MAP, /* the names of a process's generated code */
+	VMOP_GUEST_REQUEST_CODE,     /* the bytes of a page of code */
 };
 
 /* A fixed size, so that a request costs no memory. */
@@ -45,8 +46,29 @@ struct vmop_guest_request {
 			uint32_t ns_pid; /* perf map: the pid in the file's name; 0: not known */
 			struct vmop_image_slot image; /* perf map: as for symbols */
 		} process;
+		struct {
+			/*
+			 * Where the bytes are: in the kernel, or in a file by its mapping, or in a
+			 * process's memory.
+			 */
+			enum vmop_guest_code_place {
+				VMOP_GUEST_CODE_OF_KERNEL,
+				VMOP_GUEST_CODE_OF_FILE,
+				VMOP_GUEST_CODE_OF_PROCESS,
+			} place;
+			uint64_t
+				address; /* of the kernel or of the process, or the file's offset */
+			uint64_t mapping;	      /* of the file */
+			uint64_t task, start_time_ns; /* of the process */
+			uint32_t pid;
+			uint32_t len_bytes;	      /* 1 to VMOP_GUEST_CODE_BYTES */
+			struct vmop_image_slot image; /* as for symbols */
+			uint64_t offset;	      /* of the bytes in the image */
+		} code;
 	};
 };
+
+#define VMOP_GUEST_CODE_BYTES 4096
 
 struct vmop_guest_answer {
 	struct vmop_guest_request request;
@@ -66,6 +88,8 @@ struct vmop_guest_answer {
 	struct vmop_symtab *symtab;
 	/* A process. */
 	struct vmop_guest_snapshot *snapshot;
+	/* Code: its bytes, on the heap, as many as the request has. */
+	uint8_t *code;
 };
 
 /* Free what an answer owns. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/guest/context/code.h"
 #include "daemon/guest/context/placement.h"
 #include "daemon/guest/images.h"
 #include "libutil/clock.h"
@@ -402,6 +403,9 @@ void vmop_guest_take_answers(struct vmop_guests *guests)
 		case VMOP_GUEST_REQUEST_PERF_MAP:
 			if (domain)
 				take_perf_map(guests, domain, &answer);
+			break;
+		case VMOP_GUEST_REQUEST_CODE:
+			vmop_guest_take_code_page(guests, &answer);
 			break;
 		}
 		vmop_guest_answer_deinit(&answer);

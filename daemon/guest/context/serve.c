@@ -170,6 +170,34 @@ static void serve_perf_map(struct vmop_guest *guest, struct vmop_guest_answer *a
 	vmop_error_destroy(err);
 }
 
+/* Read len_bytes of code. False: they are gone, or the guest does not have them in memory. */
+static bool read_code(struct vmop_guest *guest, const struct vmop_guest_request *request, void *buf)
+{
+	size_t len = request->code.len_bytes, n_read = 0;
+	switch (request->code.place) {
+	case VMOP_GUEST_CODE_OF_KERNEL:
+		return vmop_guest_read_kernel(guest, request->code.address, buf, len);
+	case VMOP_GUEST_CODE_OF_PROCESS:
+		return vmop_guest_read_process(guest, request->code.task, request->code.pid,
+					       request->code.start_time_ns, request->code.address,
+					       buf, len);
+	case VMOP_GUEST_CODE_OF_FILE:
+		break;
+	}
+	struct vmop_error *err = vmop_guest_read_mapping(guest, request->code.mapping,
+							 request->code.address, buf, len, &n_read);
+	bool is_whole = !err && n_read == len;
+	vmop_error_destroy(err);
+	return is_whole;
+}
+
+static void serve_code(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
+	uint32_t len = answer->request.code.len_bytes;
+	answer->code = len && len <= VMOP_GUEST_CODE_BYTES ? malloc(len) : NULL;
+	answer->is_found = answer->code && read_code(guest, &answer->request, answer->code);
+}
+
 void vmop_guest_serve(struct vmop_guest *guest, const struct vmop_guest_request *request,
 		      struct vmop_guest_answer *ret)
 {
@@ -186,6 +214,9 @@ void vmop_guest_serve(struct vmop_guest *guest, const struct vmop_guest_request 
 		break;
 	case VMOP_GUEST_REQUEST_PERF_MAP:
 		serve_perf_map(guest, ret);
+		break;
+	case VMOP_GUEST_REQUEST_CODE:
+		serve_code(guest, ret);
 		break;
 	}
 }

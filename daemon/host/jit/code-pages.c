@@ -8,65 +8,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Without memory, HASH_ADD leaves the element's tbl NULL: look-ups do not find it. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-#include <xxhash.h>
-
+#include "daemon/host/code-store.h"
 #include "daemon/host/procfs.h"
 #include "daemon/host/readers.h"
-#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
-#include "libutil/log.h"
 
-#define PAGE_BYTES VMOP_DB_CODE_MAX_BYTES
+#define PAGE_BYTES VMOP_CODE_PAGE_BYTES
 #define JOB_MS 2000
 
 /* Pages of one process that a job reads. */
 enum { JOB_PAGES_MAX = 64 };
 
-struct page_key {
-	uint64_t address;
-	uint64_t image; /* id; 64 bits, so that the key has no padding */
-};
-
-/* A page with samples. */
-struct page {
-	struct page_key key;
-	UT_hash_handle hh;
-	uint64_t hash; /* of the bytes that were taken last */
-	unsigned n_versions;
-	bool is_wanted; /* by the next job of its process */
-	bool is_pending;
-	uint32_t pid; /* 0: the page is one of a jitdump */
-	uint64_t process_start_ns;
-	struct page *next_wanted;
-};
-
-/* Bytes to store. */
-struct taken {
-	struct page_key key;
-	uint64_t time_ns; /* CLOCK_REALTIME */
-	size_t len_bytes;
-	uint8_t bytes[PAGE_BYTES];
-};
-
 struct vmop_code_pages {
 	struct vmop_processes *processes;
 	struct vmop_readers *readers;
-	struct page *pages; /* by key */
-	struct page *wanted;
+	struct vmop_code_store *store;
+	struct vmop_code_page *wanted;
 	size_t n_wanted;
 	/* The jitdump of the wanted pages of an image: one at a time, so that few files are open.
 	 */
 	uint64_t dump_image;	/* id; 0: none */
 	uint64_t missing_image; /* the last one without a jitdump that can be read */
 	int dump_fd;
-	struct taken *taken;
-	size_t n_taken, capacity;
-	uint64_t left_bytes, storing_bytes; /* of the bound; of the open interval */
-	bool limit_was_logged;
 };
 
 /* A read of pages of one process, or of one jitdump. */
@@ -79,7 +43,7 @@ struct reading {
 	uint64_t boot_to_monotonic_ns;
 	size_t n;
 	struct {
-		struct page_key key;
+		struct vmop_code_key key;
 		size_t len_bytes; /* 0: not read */
 	} pages[JOB_PAGES_MAX];
 	uint64_t time_ns;
@@ -118,7 +82,7 @@ static void run_reading(struct vmop_read_job *job)
 		return;
 	reading->time_ns = vmop_clock_ns(CLOCK_REALTIME);
 	for (size_t i = 0; i < reading->n; i++) {
-		off_t at = (off_t)reading->pages[i].key.address;
+		off_t at = (off_t)reading->pages[i].key.offset;
 		ssize_t len = pread(fd, reading->bytes[i], PAGE_BYTES, at);
 		reading->pages[i].len_bytes = len > 0 ? (size_t)len : 0;
 	}
@@ -136,32 +100,6 @@ static void destroy_reading(struct vmop_read_job *job)
 
 /* ---- on the sampling thread ------------------------------------------------- */
 
-static struct page *find(const struct vmop_code_pages *pages, const struct page_key *key)
-{
-	struct page *page;
-	HASH_FIND(hh, pages->pages, key, sizeof(*key), page);
-	return page;
-}
-
-/* Keep a page's bytes for the store, unless they are the ones that were taken last. */
-static void take(struct vmop_code_pages *pages, struct page *page, uint64_t time_ns,
-		 const uint8_t *bytes, size_t len_bytes)
-{
-	uint64_t hash = XXH3_64bits(bytes, len_bytes);
-	if ((page->n_versions && hash == page->hash) ||
-	    page->n_versions >= VMOP_CODE_PAGE_VERSIONS_MAX || !pages->left_bytes ||
-	    pages->n_taken >= VMOP_CODE_PAGES_READ_MAX ||
-	    !vmop_array_reserve(pages->taken, pages->capacity, pages->n_taken + 1))
-		return;
-	struct taken *taken = &pages->taken[pages->n_taken++];
-	taken->key = page->key;
-	taken->time_ns = time_ns;
-	taken->len_bytes = len_bytes;
-	memcpy(taken->bytes, bytes, len_bytes);
-	page->hash = hash;
-	page->n_versions++;
-}
-
 static void finish_reading(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
 {
 	struct reading *reading = (struct reading *)job;
@@ -169,13 +107,14 @@ static void finish_reading(struct vmop_read_job *job, enum vmop_read_outcome out
 	if (outcome == VMOP_READ_HUNG)
 		return;
 	for (size_t i = 0; i < reading->n; i++) {
-		struct page *page = find(pages, &reading->pages[i].key);
+		struct vmop_code_page *page =
+			vmop_code_store_find(pages->store, &reading->pages[i].key);
 		if (!page)
 			continue;
 		page->is_pending = false;
 		if (outcome == VMOP_READ_DONE && reading->pages[i].len_bytes)
-			take(pages, page, reading->time_ns, reading->bytes[i],
-			     reading->pages[i].len_bytes);
+			vmop_code_store_take(pages->store, page, reading->time_ns,
+					     reading->bytes[i], reading->pages[i].len_bytes);
 	}
 }
 
@@ -185,23 +124,8 @@ static const struct vmop_read_job_ops reading_ops = {
 	.destroy = destroy_reading,
 };
 
-static struct page *add(struct vmop_code_pages *pages, const struct page_key *key)
-{
-	if (HASH_COUNT(pages->pages) >= VMOP_CODE_PAGES_MAX)
-		return NULL;
-	struct page *page = calloc(1, sizeof(*page));
-	if (!page)
-		return NULL;
-	page->key = *key;
-	HASH_ADD(hh, pages->pages, key, sizeof(page->key), page);
-	if (page->hh.tbl)
-		return page;
-	free(page); /* no memory for the table */
-	return NULL;
-}
-
 /* Add a page to those that the next reads take. */
-static void want(struct vmop_code_pages *pages, struct page *page, uint32_t pid,
+static void want(struct vmop_code_pages *pages, struct vmop_code_page *page, uint32_t pid,
 		 uint64_t process_start_ns)
 {
 	page->pid = pid;
@@ -231,27 +155,26 @@ void vmop_code_pages_sampled(struct vmop_code_pages *pages, const struct vmop_ji
 	bool is_mapped = image->pid && offset >= image->map_start && offset < image->map_end;
 	if (image->kind != VMOP_IMAGE_ANON || !vmop_domain_id_is_host(image->domain) ||
 	    image->base || (image->pid && !is_mapped) ||
-	    pages->n_wanted >= VMOP_CODE_PAGES_READ_MAX || !pages->left_bytes)
+	    pages->n_wanted >= VMOP_CODE_PAGES_READ_MAX || !vmop_code_store_has_room(pages->store))
 		return;
 	uint32_t pid = image->pid;
 	uint64_t process_start_ns = image->process_start_ns;
 	image = vmop_image_canonical(image);
-	struct page_key key = {
-		.address = offset & ~(uint64_t)(PAGE_BYTES - 1),
+	struct vmop_code_key key = {
+		.offset = offset & ~(uint64_t)(PAGE_BYTES - 1),
 		.image = vmop_images_assign_id(pages->processes->images, image).number};
-	struct page *page = find(pages, &key);
-	if (page && (page->is_wanted || page->is_pending ||
-		     page->n_versions >= VMOP_CODE_PAGE_VERSIONS_MAX))
+	struct vmop_code_page *page = vmop_code_store_find(pages->store, &key);
+	if (page && (page->is_wanted || page->is_pending || !vmop_code_page_is_open(page)))
 		return;
 	if (!pid && !open_dump(pages, dumps, image))
 		return;
-	if (!page)
-		page = add(pages, &key);
+	page = vmop_code_store_get(pages->store, &key);
 	if (page)
 		want(pages, page, pid, process_start_ns);
 }
 
-static struct reading *make_reading(const struct vmop_code_pages *pages, const struct page *page)
+static struct reading *make_reading(const struct vmop_code_pages *pages,
+				    const struct vmop_code_page *page)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
 	if (!reading)
@@ -272,12 +195,13 @@ static struct reading *make_reading(const struct vmop_code_pages *pages, const s
 }
 
 /* Submit a read of the wanted pages of the first one's process, and return the others. */
-static struct page *submit_first(struct vmop_code_pages *pages, struct page *wanted)
+static struct vmop_code_page *submit_first(struct vmop_code_pages *pages,
+					   struct vmop_code_page *wanted)
 {
 	struct reading *reading = make_reading(pages, wanted);
-	struct page *others = NULL, *next;
+	struct vmop_code_page *others = NULL, *next;
 	uint32_t pid = wanted->pid;
-	for (struct page *page = wanted; page; page = next) {
+	for (struct vmop_code_page *page = wanted; page; page = next) {
 		next = page->next_wanted;
 		if (page->pid != pid || (reading && reading->n == JOB_PAGES_MAX)) {
 			page->next_wanted = others;
@@ -306,50 +230,15 @@ void vmop_code_pages_collect(struct vmop_code_pages *pages, unsigned wait_ms)
 	vmop_readers_collect(pages->readers, wait_ms);
 }
 
-struct vmop_error *vmop_code_pages_store(struct vmop_code_pages *pages, struct vmop_db *db)
-{
-	struct vmop_error *err = NULL;
-	pages->storing_bytes = 0;
-	for (size_t i = 0; i < pages->n_taken && !err; i++) {
-		const struct taken *taken = &pages->taken[i];
-		const struct vmop_db_code code = {
-			.image = {(uint32_t)taken->key.image},
-			.offset = taken->key.address,
-			.time_ns = taken->time_ns,
-			.bytes = taken->bytes,
-			.len_bytes = taken->len_bytes,
-		};
-		size_t stored_bytes;
-		if (pages->storing_bytes >= pages->left_bytes)
-			break;
-		err = vmop_db_put_code(db, &code, &stored_bytes);
-		pages->storing_bytes += stored_bytes;
-	}
-	if (!err && pages->storing_bytes >= pages->left_bytes && pages->n_taken)
-		err = vmop_db_put_info(db, "code", "full");
-	return err;
-}
-
-void vmop_code_pages_stored(struct vmop_code_pages *pages)
-{
-	bool is_full = pages->storing_bytes >= pages->left_bytes;
-	pages->left_bytes -= is_full ? pages->left_bytes : pages->storing_bytes;
-	pages->storing_bytes = 0;
-	pages->n_taken = 0;
-	if (is_full && !pages->limit_was_logged) {
-		pages->limit_was_logged = true;
-		vmop_log_info("no more generated code is stored: --code sets its room");
-	}
-}
-
-struct vmop_error *vmop_code_pages_create(struct vmop_processes *processes, uint64_t max_bytes,
+struct vmop_error *vmop_code_pages_create(struct vmop_processes *processes,
+					  struct vmop_code_store *store,
 					  struct vmop_code_pages **ret)
 {
 	struct vmop_code_pages *pages = calloc(1, sizeof(*pages));
 	if (!pages)
 		return &vmop_error_no_memory;
 	pages->processes = processes;
-	pages->left_bytes = max_bytes;
+	pages->store = store;
 	pages->dump_fd = -1;
 	struct vmop_error *err = vmop_readers_create("vmopd-code", JOB_MS, pages, &pages->readers);
 	if (err) {
@@ -362,16 +251,10 @@ struct vmop_error *vmop_code_pages_create(struct vmop_processes *processes, uint
 
 void vmop_code_pages_destroy(struct vmop_code_pages *pages)
 {
-	struct page *page, *next;
 	if (!pages)
 		return;
 	vmop_readers_destroy(pages->readers);
 	if (pages->dump_fd >= 0)
 		close(pages->dump_fd);
-	HASH_ITER (hh, pages->pages, page, next) {
-		HASH_DEL(pages->pages, page);
-		free(page);
-	}
-	free(pages->taken);
 	free(pages);
 }

@@ -25,7 +25,7 @@ profile() {
 	run "$guest.start" vmopcontrol --start "--event=$event" --guest-cpu=100% "--passive-domains=$guest" \
 		"--session-dir=/tmp/$guest" $options
 	wait_known "$guest"
-	# An interval from before can end seconds later where the daemon gets little of the CPU: end it.
+	# The interval in which the kernel became known ends here.
 	run "$guest.dump" vmopcontrol --dump
 	echo $(($(date +%s) + 1)) >"/results/$guest.from"
 	wait_guest "$guest" DONE 900

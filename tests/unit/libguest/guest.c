@@ -540,6 +540,46 @@ static void files_from_the_page_cache(void **state)
 /* --- damage everywhere --------------------------------------------------------------------- */
 
 /* Any content of RAM gives a result or an error, in bounded time. */
+/* Map a page of the worker, in tables at free addresses. */
+static void map_user_page(uint64_t address, uint64_t gpa)
+{
+	uint64_t table = SYNTHETIC_USER_PGD_GPA, next = 0xb10000;
+	for (int level = 3; level > 0; level--, next += 4096) {
+		uint64_t entry = next | 7;
+		memset(made.ram + next, 0, 4096);
+		memcpy(made.ram + table + 8 * (address >> (12 + 9 * level) & 511), &entry, 8);
+		table = next;
+	}
+	uint64_t entry = gpa | 7;
+	memcpy(made.ram + table + 8 * (address >> 12 & 511), &entry, 8);
+}
+
+static void memory_of_a_process(void **state)
+{
+	const uint64_t address = 0x401000, gpa = 0xb20000;
+	uint8_t page[4096], other[8192];
+	(void)state;
+	open_found(&(struct synthetic_options){0});
+	uint64_t task = made.task[2];
+	assert_false(vmop_guest_read_process(guest, task, 2, 2000, address, page, sizeof(page)));
+	map_user_page(address, gpa);
+	memset(made.ram + gpa, 0x5a, 4096);
+	assert_true(vmop_guest_read_process(guest, task, 2, 2000, address, page, sizeof(page)));
+	assert_memory_equal(page, made.ram + gpa, sizeof(page));
+	/* Not mapped, another process, a kernel thread, an address of the kernel. */
+	assert_false(vmop_guest_read_process(guest, task, 2, 2000, address, other, sizeof(other)));
+	assert_false(vmop_guest_read_process(guest, task, 2, 2001, address, page, 8));
+	assert_false(vmop_guest_read_process(guest, task, 3, 2000, address, page, 8));
+	assert_false(vmop_guest_read_process(guest, made.task[1], 1, 1000, address, page, 8));
+	assert_false(vmop_guest_read_process(guest, task, 2, 2000, SYNTHETIC_TEXT, page, 8));
+	assert_false(vmop_guest_read_process(guest, UINT64_MAX, 2, 2000, address, page, 8));
+	/* A page table that is anywhere. */
+	synthetic_put_u64(&made, synthetic_member(&made, made.mm[2], VMOP_LAYOUT_MM_PGD),
+			  UINT64_C(0xdeadbeefdeadb000));
+	assert_false(vmop_guest_read_process(guest, task, 2, 2000, address, page, 8));
+	close_guest();
+}
+
 static void random_damage(void **state)
 {
 	uint64_t random = 88172645463325252ull;
@@ -597,6 +637,7 @@ int main(void)
 		cmocka_unit_test(hostile_task_rings),
 		cmocka_unit_test(all_but_symbols_without_symbols),
 		cmocka_unit_test(files_from_the_page_cache),
+		cmocka_unit_test(memory_of_a_process),
 		cmocka_unit_test(random_damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,30 @@ static void guests_beyond_the_room_are_refused(void **state)
 	assert_true(vmop_guest_maps_put(maps, ROOM + 1, &numbers));
 }
 
+static bool is_multiple(const void *arg, uint32_t vmm_pid)
+{
+	return vmm_pid % *(const uint32_t *)arg == 0;
+}
+
+static void guests_that_are_not_retained_are_forgotten(void **state)
+{
+	struct vmop_guest_numbers numbers = {.generation = 5};
+	uint32_t divisor = 2;
+	(void)state;
+	vmop_guest_maps_retain(maps, is_multiple, &divisor);
+	assert_int_equal(n_guests(), 0);
+	for (uint32_t pid = 1; pid <= ROOM; pid++)
+		assert_true(vmop_guest_maps_put(maps, pid, &numbers));
+	vmop_guest_maps_retain(maps, is_multiple, &divisor);
+	assert_int_equal(n_guests(), ROOM / 2);
+	for (uint32_t pid = 1; pid <= ROOM; pid++)
+		assert_int_equal(generation_of(pid), pid % 2 ? 0 : 5);
+	divisor = 1000;
+	vmop_guest_maps_retain(maps, is_multiple, &divisor);
+	assert_int_equal(n_guests(), 0);
+	assert_int_equal(generation_of(2), 0);
+}
+
 static void facts_are_the_sum_of_all_cpus(void **state)
 {
 	int n_cpus = libbpf_num_possible_cpus();
@@ -175,6 +199,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(members_near_each_other_have_a_span, create,
 						destroy),
 		cmocka_unit_test_setup_teardown(guests_beyond_the_room_are_refused, create,
+						destroy),
+		cmocka_unit_test_setup_teardown(guests_that_are_not_retained_are_forgotten, create,
 						destroy),
 		cmocka_unit_test_setup_teardown(facts_are_the_sum_of_all_cpus, create, destroy),
 	};

@@ -33,4 +33,11 @@ void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
 	maps->n_removed++;
 }
 
+void vmop_guest_maps_retain(struct vmop_guest_maps *maps,
+			    bool (*is_kept)(const void *arg, uint32_t vmm_pid), const void *arg)
+{
+	if (maps->vmm_pid && !is_kept(arg, maps->vmm_pid))
+		vmop_guest_maps_remove(maps, maps->vmm_pid);
+}
+
 #endif

@@ -25,6 +25,7 @@ struct fixture {
 	struct vmop_images images;
 	struct vmop_processes processes;
 	struct vmop_image *image;
+	struct vmop_code_store *store;
 	struct vmop_code_pages *pages;
 	struct vmop_db *db;
 	char path[64];
@@ -54,7 +55,8 @@ static void begin(struct fixture *fixture, uint64_t max_bytes, uint64_t process_
 					 "[anon]", 0, 0);
 	vmop_image_set_generated(fixture->image, (uint32_t)getpid(), process_start_ns, start,
 				 start + N_PAGES * PAGE);
-	assert_ok(vmop_code_pages_create(&fixture->processes, max_bytes, &fixture->pages));
+	assert_ok(vmop_code_store_create(max_bytes, &fixture->store));
+	assert_ok(vmop_code_pages_create(&fixture->processes, fixture->store, &fixture->pages));
 	snprintf(fixture->path, sizeof(fixture->path), "%s/%u.vmop", dir, number++);
 	assert_ok(vmop_db_create(fixture->path, &fixture->db));
 }
@@ -68,8 +70,8 @@ static void sample(struct fixture *fixture, size_t page)
 static void store(struct fixture *fixture)
 {
 	vmop_code_pages_collect(fixture->pages, WAIT_MS);
-	assert_ok(vmop_code_pages_store(fixture->pages, fixture->db));
-	vmop_code_pages_stored(fixture->pages);
+	assert_ok(vmop_code_store_put(fixture->store, fixture->db));
+	vmop_code_store_stored(fixture->store);
 }
 
 struct seen {
@@ -103,6 +105,7 @@ static size_t count(struct fixture *fixture, size_t page)
 static void end(struct fixture *fixture)
 {
 	vmop_code_pages_destroy(fixture->pages);
+	vmop_code_store_destroy(fixture->store);
 	vmop_db_close(fixture->db);
 	vmop_image_unref(&fixture->images, fixture->image);
 	vmop_images_deinit(&fixture->images);
@@ -150,7 +153,7 @@ static void pages_wait_for_a_commit(void **state)
 	sample(&fixture, 3);
 	vmop_code_pages_collect(fixture.pages, WAIT_MS);
 	assert_ok(vmop_db_begin_interval(fixture.db, 1, 1));
-	assert_ok(vmop_code_pages_store(fixture.pages, fixture.db));
+	assert_ok(vmop_code_store_put(fixture.store, fixture.db));
 	vmop_db_rollback(fixture.db);
 	assert_int_equal(count(&fixture, 3), 0);
 	store(&fixture);
