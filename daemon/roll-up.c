@@ -55,6 +55,7 @@ static bool may_go_on(struct work *work, unsigned n)
 	return may;
 }
 
+/* Return the session's time at which what has the age now was young. */
 static uint64_t before(const struct work *work, uint64_t age_ns)
 {
 	return work->now_ns > age_ns ? work->now_ns - age_ns : 0;
@@ -92,6 +93,24 @@ static struct vmop_error *climb(struct work *work)
 			err = vmop_db_roll_up(work->db, (uint8_t)i, before(work, age_ns),
 					      step->len_ns, 1, &more);
 	}
+	return err;
+}
+
+/* The shortest intervals that are summed: shorter ones are too many at once. */
+static const uint64_t summed_len_ns = 30 * VMOP_NS_PER_S;
+
+/* Sum up intervals that are merged already. */
+static struct vmop_error *summarize(struct work *work)
+{
+	const struct vmop_setup_ladder *ladder = &work->ladder;
+	size_t i = 0;
+	while (i < ladder->n_steps && ladder->steps[i].len_ns < summed_len_ns)
+		i++;
+	struct vmop_error *err = NULL;
+	bool done = i < ladder->n_steps;
+	uint64_t age_ns = done ? ladder->steps[i].age_ns + ladder->steps[i].len_ns : 0;
+	for (unsigned n = 0; done && !err && may_go_on(work, n); n++)
+		err = vmop_db_summarize(work->db, before(work, age_ns + every_ns), &done);
 	return err;
 }
 
@@ -189,6 +208,8 @@ struct vmop_error *vmop_roll_up(struct vmop_roll_up *roll_up, struct vmop_db *db
 	}
 	work.end_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC) + budget_ns;
 	struct vmop_error *err = climb(&work);
+	if (!err)
+		err = summarize(&work);
 	if (!err)
 		err = drop_old(&work);
 	if (!err)

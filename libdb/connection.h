@@ -82,7 +82,8 @@ struct vmop_db {
 	struct vmop_db_written written;
 	struct vmop_places *places;
 	struct vmop_sampled_symbols sampled;
-	uint32_t ended_tasks; /* merged by roll-ups since their rows were last deleted */
+	uint32_t ended_tasks;  /* merged by roll-ups since their rows were last deleted */
+	bool has_no_summaries; /* no further one is made: summary.c */
 	struct vmop_db_sweep_mark sweep_marks[2]; /* the older one first */
 	struct vmop_cells scratch;		  /* decoded cells */
 	uint8_t *packed;

@@ -16,7 +16,8 @@
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
  * and reads all other rows, and symbols.c packs symbols.  stacks/cells.c packs cells with stacks,
  * and stacks/tree.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c),
- * and retention.c deletes them.
+ * and retention.c deletes them.  summary.c sums
+ * them for readers that ask for no times.
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback
@@ -245,6 +246,14 @@ struct vmop_error *vmop_db_coarsen(struct vmop_db *db, const uint64_t *lens_ns, 
 				   uint64_t before_ns, bool *ret_done);
 
 /*
+ * Make one summary of old intervals that are over at before_ns, or of older summaries (summary.h):
+ * reports that ask for no times read them in the place of the intervals.  One transaction.
+ * *ret_done is false if there is nothing to do.  before_ns leaves out intervals that are still to
+ * be merged into ones of a minute or so: more than 100 in ten minutes are not summed.
+ */
+struct vmop_error *vmop_db_summarize(struct vmop_db *db, uint64_t before_ns, bool *ret_done);
+
+/*
  * Delete the oldest interval with its chunks and losses, if it ended by before_ns and is not the
  * only one.  One transaction.  The facts "dropped_samples" and "dropped_until_ns" count what was
  * deleted.  *ret_done is false if nothing was.  Images, merged tasks and nodes of stacks stay.
@@ -349,7 +358,8 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
- * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time.  For
+ * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time (but see
+ * needs_no_times of the filter).  For
  * readers that sum by something coarser than offsets: libdb keeps and sorts nothing.  The pieces
  * of a chunk follow one another.  Of cells with stacks, each piece has those of one stack,
  * key.stack, and stacks ascend within a row.  The callback may read symbols and facts from db, but

@@ -9,6 +9,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/schema.h"
+#include "libdb/summary.h"
 #include "libutil/parse.h"
 
 /* The facts about deleted intervals. */
@@ -203,6 +204,8 @@ static struct vmop_error *drop(struct vmop_db *db, const struct oldest *oldest)
 		       first, next, &samples);
 	if (!err)
 		err = run_on(db, "DELETE FROM chunk WHERE id >= ?1 AND id < ?2", first, next, NULL);
+	if (!err)
+		err = vmop_summaries_forget(db, (uint32_t)oldest->id);
 	if (!err)
 		err = run_on(db, "DELETE FROM loss WHERE interval BETWEEN ?1 AND ?2", oldest->id,
 			     oldest->id, NULL);

@@ -20,7 +20,7 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 3
+#define VMOP_DB_SCHEMA_VERSION 4
 
 struct vmop_db_event {
 	struct vmop_event_id id;
@@ -208,7 +208,12 @@ struct vmop_db_filter {
 	size_t n_cpus, n_vcpus;
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
-	bool only_omitted;		    /* visit the omitted chunks, and no others */
+	bool only_omitted; /* visit the omitted chunks, and no others */
+	/*
+	 * vmop_db_each_piece may pass sums of several intervals, with the span of all of them as
+	 * their interval.  Totals and sums have no times, and do that in any case.
+	 */
+	bool needs_no_times;
 	struct vmop_task_row_id task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
+#include "libdb/summary.h"
+
 #define MINUTE_NS (60 * VMOP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 
@@ -282,6 +284,65 @@ static void check_sums(struct stream *stream)
 	assert_ok(vmop_db_check(stream->db));
 }
 
+/* Sums by program and offset, of a span of time. */
+static struct vmop_error *read_piece(void *arg, const struct vmop_db_chunk *piece)
+{
+	return read_chunk(arg, piece);
+}
+
+static struct vmop_error *read_total(void *arg, const struct vmop_db_total *total)
+{
+	*(uint64_t *)arg += total->samples;
+	return NULL;
+}
+
+static struct vmop_error *read_sum(void *arg, const struct vmop_db_sum *sum)
+{
+	for (size_t i = 0; i < sum->n_cells; i++)
+		*(uint64_t *)arg += sum->cells[i].samples;
+	return NULL;
+}
+
+/* Check that a span of time has the same samples by each walk, with and without summaries. */
+static void check_span(struct stream *stream, uint64_t from_ns, uint64_t to_ns)
+{
+	struct vmop_db_filter filter = {.from_ns = from_ns, .to_ns = to_ns};
+	_cleanup_free_ struct reading *exact = calloc(1, sizeof(*exact));
+	_cleanup_free_ struct reading *summed = calloc(1, sizeof(*summed));
+	uint64_t by_totals = 0, by_sums = 0, all = 0;
+	assert_ok(vmop_db_each_task(stream->db, read_task, exact));
+	assert_ok(vmop_db_each_task(stream->db, read_task, summed));
+	assert_ok(vmop_db_each_piece(stream->db, &filter, read_piece, exact));
+	filter.needs_no_times = true;
+	assert_ok(vmop_db_each_piece(stream->db, &filter, read_piece, summed));
+	assert_ok(vmop_db_each_total(stream->db, &filter, read_total, &by_totals));
+	assert_ok(vmop_db_each_sum(stream->db, &filter, VMOP_DB_MERGE_TASKS, read_sum, &by_sums));
+	assert_int_equal(HASH_COUNT(exact->sums), HASH_COUNT(summed->sums));
+	struct sum *expected, *next, *found;
+	HASH_ITER (hh, exact->sums, expected, next) {
+		HASH_FIND(hh, summed->sums, &expected->key, sizeof(expected->key), found);
+		assert_non_null(found);
+		assert_int_equal(found->samples, expected->samples);
+		assert_int_equal(found->weight_events, expected->weight_events);
+		all += expected->samples;
+	}
+	assert_int_equal(by_totals, all);
+	assert_int_equal(by_sums, all);
+	free_sums(&exact->sums);
+	free_sums(&summed->sums);
+}
+
+static void check_spans(struct stream *stream)
+{
+	uint64_t len_ns = stream->now_ns - TEST_START_NS;
+	check_span(stream, 0, 0);
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t from_ns = TEST_START_NS + len_ns / 1000 * roll(&stream->dice, 1000);
+		check_span(stream, from_ns,
+			   from_ns + len_ns / 1000 * (1 + roll(&stream->dice, 500)));
+	}
+}
+
 /* ---- tests ------------------------------------------------------------------------ */
 
 /* A ladder of 1 to 3 random steps, each a multiple of the one before. */
@@ -297,6 +358,7 @@ static unsigned random_ladder(struct dice *dice, uint64_t lens_ns[3])
 static void totals_stay(void **state)
 {
 	(void)state;
+	unsigned n_summaries = 0;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		struct stream *stream = malloc(sizeof(*stream));
 		char name[24];
@@ -305,7 +367,7 @@ static void totals_stay(void **state)
 		begin_stream(stream, name, seed);
 		unsigned n_lens = random_ladder(&stream->dice, lens_ns);
 		for (unsigned i = 0; i < 300; i++) {
-			bool more;
+			bool more, summed = false;
 			put_interval(stream);
 			unsigned level = roll(&stream->dice, 4);
 			uint64_t before_ns =
@@ -318,8 +380,16 @@ static void totals_stay(void **state)
 				assert_ok(vmop_db_coarsen(stream->db, lens_ns, n_lens, before_ns,
 							  &more));
 			assert_ok(vmop_db_give_back(stream->db, 0, 4, &more));
-			if (i % 75 == 0)
+			if (roll(&stream->dice, 3) == 0)
+				assert_ok(vmop_db_summarize(
+					stream->db,
+					stream->now_ns - roll(&stream->dice, 900) * VMOP_NS_PER_S,
+					&summed));
+			n_summaries += summed;
+			if (i % 75 == 0) {
 				check_sums(stream);
+				check_spans(stream);
+			}
 		}
 		check_sums(stream);
 		/* As coarse as it can be. */
@@ -328,10 +398,18 @@ static void totals_stay(void **state)
 			assert_ok(vmop_db_coarsen(stream->db, lens_ns, n_lens, UINT64_MAX / 4,
 						  &done));
 		check_sums(stream);
+		check_spans(stream);
+		/* Some of it is deleted. */
+		done = true;
+		for (unsigned i = 0; i < 5 && done; i++)
+			assert_ok(vmop_db_drop_oldest(stream->db, UINT64_MAX / 4, &done));
+		check_spans(stream);
+		assert_ok(vmop_db_check(stream->db));
 		free_sums(&stream->sums);
 		assert_ok(vmop_db_finish(stream->db));
 		free(stream);
 	}
+	assert_true(n_summaries > 20);
 }
 
 static uint64_t number_of(struct vmop_db *db, const char *name)
@@ -484,6 +562,46 @@ static void spans_have_detail(void **state)
 	assert_ok(vmop_db_finish(db));
 }
 
+struct summary_rows {
+	unsigned n[4]; /* by level */
+};
+
+static struct vmop_error *count_summary(void *arg, const struct vmop_summary *summary)
+{
+	assert_in_range(summary->span.level, 0, 3);
+	((struct summary_rows *)arg)->n[summary->span.level]++;
+	return NULL;
+}
+
+/* From 22:14:00 on, 50 hours of a minute each: a part of a day, two days, and the last minutes. */
+static void summaries_become_longer(void **state)
+{
+	(void)state;
+	struct vmop_db *db;
+	struct summary_rows rows = {0};
+	bool done;
+	assert_ok(vmop_db_create(test_path("summaries"), &db));
+	put_facts(db);
+	for (unsigned i = 0; i < 50 * 60; i++) {
+		const struct vmop_db_cell cell = {16, 2, 2};
+		struct vmop_db_chunk_key key = key_of(1, 2);
+		uint64_t now_ns = TEST_START_NS + i * MINUTE_NS;
+		assert_ok(vmop_db_begin_interval(db, now_ns, MINUTE_NS));
+		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
+		assert_ok(vmop_db_commit(db));
+		for (done = i % 5 == 0; done;)
+			assert_ok(vmop_db_summarize(db, now_ns, &done));
+	}
+	assert_ok(vmop_summaries_each(db, count_summary, &rows));
+	assert_int_equal(rows.n[3], 3);	  /* until midnight */
+	assert_int_equal(rows.n[2], 0);	  /* of six hours */
+	assert_int_equal(rows.n[1], 0);	  /* of an hour */
+	assert_in_range(rows.n[0], 0, 2); /* of ten minutes: until 00:14 */
+	assert_int_equal(totals_of(db, NULL).samples, 6000);
+	assert_ok(vmop_db_check(db));
+	assert_ok(vmop_db_finish(db));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +609,7 @@ int main(void)
 		cmocka_unit_test(oldest_goes),
 		cmocka_unit_test(file_shrinks),
 		cmocka_unit_test(spans_have_detail),
+		cmocka_unit_test(summaries_become_longer),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }
