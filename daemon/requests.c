@@ -81,6 +81,9 @@ struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon)
 		return NULL;
 	struct vmop_session_status status;
 	vmop_session_status(session, &status);
+	if (!status.is_recorded)
+		vmop_log_notice("longest pause of the sampling thread: %.1f ms",
+				(double)status.longest_pause_ns / 1e6);
 	_cleanup_free_ char *path = status.path ? strdup(status.path) : NULL;
 	daemon->session = NULL;
 	free(daemon->last_stacks);
@@ -277,6 +280,23 @@ static struct vmop_error *do_save(struct vmop_daemon *daemon, const json_t *requ
 	return put_text(reply, "session", path);
 }
 
+static struct vmop_error *do_rotate(struct vmop_daemon *daemon, const json_t *request,
+				    json_t *reply)
+{
+	_cleanup_free_ char *name = NULL, *path = NULL;
+	const char *dir = idle_dir(daemon, request);
+	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
+	struct vmop_error *err = daemon->session
+					 ? vmop_session_rotate_by_time(daemon->session, &name)
+					 : vmop_session_keep(dir, &name);
+	if (err)
+		return err;
+	if (!name)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: there is no current session", dir);
+	path = vmop_session_path(dir, name);
+	return put_text(reply, "session", path);
+}
+
 static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
 {
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
@@ -312,8 +332,9 @@ static const struct request {
 	const char *name;
 	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request, json_t *reply);
 } requests[] = {
-	{"start", do_start}, {"stop", do_stop},		{"dump", do_dump},	 {"save", do_save},
-	{"reset", do_reset}, {"shutdown", do_shutdown}, {"inspect", do_inspect},
+	{"start", do_start},	   {"stop", do_stop},	    {"dump", do_dump},
+	{"save", do_save},	   {"rotate", do_rotate},   {"reset", do_reset},
+	{"shutdown", do_shutdown}, {"inspect", do_inspect},
 };
 #define N_REQUESTS (sizeof(requests) / sizeof(requests[0]))
 

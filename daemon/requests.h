@@ -11,6 +11,7 @@
  * | stop     | session_id                                | session, stacks           |
  * | dump     |                                           | session                   |
  * | save     | name, session_dir (of an idle daemon)     | session, goes_on          |
+ * | rotate   | session_dir (of an idle daemon)           | session, goes_on          |
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
  * | shutdown | session_id                                | session, stacks, problem  |
  *

@@ -13,7 +13,6 @@
 #include "config.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
-#include "libutil/clock.h"
 #include "libutil/log.h"
 
 /* The two paths of a new file. */
@@ -210,7 +209,7 @@ struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct 
 	if (!err)
 		err = put_number(db, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	if (!err)
-		err = put_number(db, "start_ns", start_ns);
+		err = vmop_session_file_put_start(db, start_ns);
 	if (!err)
 		err = vmop_db_put_info(db, "setup", text);
 	if (!err && setup->vmlinux)
@@ -218,7 +217,12 @@ struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct 
 	return err;
 }
 
-struct vmop_error *vmop_session_file_put_end(struct vmop_db *db)
+struct vmop_error *vmop_session_file_put_start(struct vmop_db *db, uint64_t start_ns)
 {
-	return put_number(db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
+	return put_number(db, "start_ns", start_ns);
+}
+
+struct vmop_error *vmop_session_file_put_end(struct vmop_db *db, uint64_t end_ns)
+{
+	return put_number(db, "end_ns", end_ns);
 }

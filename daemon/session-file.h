@@ -54,10 +54,11 @@ enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_f
 /* Close db with vmop_db_finish, or with vmop_db_abandon if the file was moved or deleted. */
 struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file);
 struct vmop_error *vmop_session_file_abandon(struct vmop_session_file *file);
-/* Store the facts of the whole session, and the time of its end. */
+/* Store the facts of the whole session, its start, and its end (CLOCK_REALTIME). */
 struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct vmop_setup *setup,
 					       const char *source, uint64_t start_ns);
-struct vmop_error *vmop_session_file_put_end(struct vmop_db *db);
+struct vmop_error *vmop_session_file_put_start(struct vmop_db *db, uint64_t start_ns);
+struct vmop_error *vmop_session_file_put_end(struct vmop_db *db, uint64_t end_ns);
 
 /* Only close db. */
 void vmop_session_file_close(struct vmop_session_file *file);

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "daemon/pairing.h"
+#include "daemon/pause.h"
 #include "daemon/roll-up.h"
+#include "daemon/rotation.h"
 #include "daemon/session-file.h"
 #include "daemon/session.h"
 #include "daemon/xen/agent-messages.h"
@@ -38,6 +40,8 @@ struct vmop_session {
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
 	uint64_t events_stored_ns;
 	struct vmop_roll_up roll_up; /* of this file */
+	struct vmop_rotation rotation;
+	struct vmop_pause pause; /* since the session began */
 	bool is_replay;
 	struct vmop_error *replay_error;	     /* it ended the replay early */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
@@ -57,6 +61,12 @@ void vmop_session_note_failure(struct vmop_session *session, struct vmop_error *
 
 /* Store how long each event had a counter, if events share counters and it is time. */
 void vmop_session_store_events(struct vmop_session *session, uint64_t now_monotonic);
+
+/*
+ * Return the time of the session's own clock at a moment of CLOCK_MONOTONIC. It begins with the
+ * file, as CLOCK_REALTIME then was, and takes no step.
+ */
+uint64_t vmop_session_time_ns(const struct vmop_session *session, uint64_t monotonic_ns);
 
 /* Store the open interval and begin another one. */
 struct vmop_error *vmop_session_flush(struct vmop_session *session);
@@ -93,6 +103,12 @@ void vmop_session_check_place(struct vmop_session *session);
 
 /* Begin a new file in the place of a lost one if the session directory exists. */
 void vmop_session_begin_again(struct vmop_session *session);
+
+/*
+ * Save the file and begin the next one if the set-up's `rotate` wants it, and remove sessions that
+ * are too old. An attempt that fails is repeated after a minute.
+ */
+void vmop_session_rotate_if_due(struct vmop_session *session);
 
 /* Store the rest and finish the file. Return the first error. */
 struct vmop_error *vmop_session_finish_file(struct vmop_session *session);

@@ -12,6 +12,9 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
+/* The time after which a rotation that failed is tried again, and between two removals. */
+static const uint64_t rotate_again_ns = 60 * VMOP_NS_PER_S, expire_every_ns = 600 * VMOP_NS_PER_S;
+
 /* ---- beginning ----------------------------------------------------------------- */
 
 struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
@@ -28,7 +31,7 @@ struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, st
 		.goes_on = goes_on,
 		.guest_watch =
 			session->profiler ? vmop_profiler_guest_watch(session->profiler) : NULL,
-		.keeps_tasks = session->setup.minute_after_ns == 0, /* intervals are never merged */
+		.keeps_tasks = session->setup.ladder.n_steps == 0, /* intervals are never merged */
 	};
 	return vmop_profiler_create(&options, session->source, db, ret);
 }
@@ -117,7 +120,9 @@ static bool leave_if_gone(struct vmop_session *session)
 	} else {
 		vmop_profiler_set_ending(session->profiler, true);
 		vmop_session_note_failure(session, vmop_session_flush(session));
-		vmop_session_note_failure(session, vmop_session_file_put_end(session->file.db));
+		vmop_session_note_failure(
+			session,
+			vmop_session_file_put_end(session->file.db, vmop_clock_ns(CLOCK_REALTIME)));
 	}
 	vmop_session_note_failure(session, vmop_session_file_abandon(&session->file));
 	lose_file(session);
@@ -202,7 +207,8 @@ struct vmop_error *vmop_session_finish_file(struct vmop_session *session)
 	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
 		return vmop_session_no_file(session);
 	struct vmop_error *err = unstored(session, store_rest(session));
-	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db));
+	err = vmop_error_first(
+		err, vmop_session_file_put_end(session->file.db, vmop_clock_ns(CLOCK_REALTIME)));
 	/* Check after the last write: the file may have been deleted meanwhile. */
 	bool is_there =
 		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
@@ -228,12 +234,18 @@ static struct vmop_error *find_free_path(const char *dir, const char *name, char
 	return vmop_error_new(VMOP_ERROR_CANT, "%s: there is already a session of that name", *ret);
 }
 
+/* Return the time at which the last stored interval ended: the next file begins there. */
+static uint64_t joint_ns(const struct vmop_session *session)
+{
+	return vmop_session_time_ns(session, session->interval_monotonic_ns);
+}
+
 /* Complete the file before it is renamed. go_on_with_file undoes that. */
 static struct vmop_error *end_file(struct vmop_session *session)
 {
 	struct vmop_error *err = store_rest(session);
 	if (!err)
-		err = vmop_session_file_put_end(session->file.db);
+		err = vmop_session_file_put_end(session->file.db, joint_ns(session));
 	return err;
 }
 
@@ -246,11 +258,26 @@ static void go_on_with_file(struct vmop_session *session)
 		lose_file(session); /* the next flush begins a new file */
 }
 
+/*
+ * Begin the session's time anew at the joint of two files. Real time differs from the session's
+ * after a suspend or a step of the clock; files do not overlap, so the new one begins at the later.
+ */
+static struct vmop_error *begin_at_joint(struct vmop_session *session, uint64_t monotonic_ns,
+					 uint64_t joint)
+{
+	static const uint64_t noise_ns = VMOP_NS_PER_S;
+	uint64_t since_ns = vmop_clock_ns(CLOCK_MONOTONIC) - monotonic_ns;
+	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME) - since_ns;
+	session->start_realtime_ns = real_ns > joint + noise_ns ? real_ns : joint;
+	session->start_monotonic_ns = session->interval_monotonic_ns = monotonic_ns;
+	return vmop_session_file_put_start(session->file.db, session->start_realtime_ns);
+}
+
 /* Write `file`, which is in its place, from now on. */
-static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_session_file *file,
-				   uint64_t start_ns)
+static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_session_file *file)
 {
 	struct vmop_profiler *profiler = NULL;
+	uint64_t joint_monotonic_ns = session->interval_monotonic_ns, joint = joint_ns(session);
 	vmop_profiler_detach(session->profiler);
 	struct vmop_error *err = vmop_session_create_profiler(session, file->db, true, &profiler);
 	if (err) {
@@ -260,7 +287,8 @@ static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_ses
 		return vmop_error_prefix(err,
 					 "no new session could be begun, which is tried again");
 	}
-	vmop_session_take_up(session, file, profiler, start_ns);
+	vmop_session_take_up(session, file, profiler, joint);
+	vmop_session_note_failure(session, begin_at_joint(session, joint_monotonic_ns, joint));
 	vmop_session_note_failure(session, vmop_profiler_scan(session->profiler));
 	return NULL;
 }
@@ -292,7 +320,58 @@ struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char 
 	struct vmop_session_succession succession = {.before = &session->file, .saved_as = saved};
 	err = vmop_session_file_publish(&file, dir, &succession);
 	if (!err)
-		return go_on_in(session, &file, start_ns);
+		return go_on_in(session, &file);
 	go_on_with_file(session);
 	return err;
+}
+
+struct vmop_error *vmop_session_rotate_by_time(struct vmop_session *session, char **ret_name)
+{
+	_cleanup_free_ char *name = NULL;
+	*ret_name = NULL;
+	struct vmop_error *err = vmop_session_free_name(session->setup.session_dir,
+							session->start_realtime_ns, &name);
+	if (!err)
+		err = vmop_session_rotate(session, name);
+	if (!err)
+		*ret_name = vmop_steal(&name);
+	return err;
+}
+
+/* Return whether what was done at *last_ns, CLOCK_MONOTONIC, is due again, and set it to now. */
+static bool is_due_again(uint64_t *last_ns, uint64_t every_ns)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	if (*last_ns && now_ns - *last_ns < every_ns)
+		return false;
+	*last_ns = now_ns;
+	return true;
+}
+
+static void rotate_now(struct vmop_session *session)
+{
+	_cleanup_free_ char *name = NULL;
+	if (!is_due_again(&session->rotation.tried_ns, rotate_again_ns))
+		return;
+	struct vmop_error *err = vmop_session_rotate_by_time(session, &name);
+	if (err) {
+		vmop_session_note_failure(session, vmop_error_prefix(err, "rotate"));
+		return;
+	}
+	vmop_log_info("%s: saved as %s%s", session->setup.session_dir, name, VMOP_SESSION_SUFFIX);
+	session->rotation = (struct vmop_rotation){0};
+}
+
+void vmop_session_rotate_if_due(struct vmop_session *session)
+{
+	const struct vmop_setup *setup = &session->setup;
+	uint64_t disk_bytes = 0, now_ns = joint_ns(session);
+	if (session->is_replay || session->is_failing || !session->file.db)
+		return;
+	if (setup->rotate.bytes)
+		vmop_error_destroy(vmop_db_size_bytes(session->file.db, &disk_bytes));
+	if (vmop_rotation_is_due(&setup->rotate, session->start_realtime_ns, now_ns, disk_bytes))
+		rotate_now(session);
+	if (is_due_again(&session->rotation.expired_ns, expire_every_ns))
+		vmop_session_note_failure(session, vmop_rotation_expire(setup, now_ns));
 }

@@ -86,18 +86,23 @@ void vmop_session_store_events(struct vmop_session *session, uint64_t now_monoto
 
 /* ---- intervals ------------------------------------------------------------- */
 
+uint64_t vmop_session_time_ns(const struct vmop_session *session, uint64_t monotonic_ns)
+{
+	return session->start_realtime_ns + (monotonic_ns - session->start_monotonic_ns);
+}
+
 struct vmop_error *vmop_session_flush(struct vmop_session *session)
 {
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	uint64_t begun = session->interval_monotonic_ns;
-	uint64_t start = session->start_realtime_ns + (begun - session->start_monotonic_ns);
+	uint64_t start = vmop_session_time_ns(session, begun);
 	session->interval_monotonic_ns = now;
 	struct vmop_error *err = vmop_profiler_flush(session->profiler, start, now - begun);
 	session->is_store_failing |= err != NULL;
 	return err;
 }
 
-/* now_ns is CLOCK_REALTIME, in a replay the time of the records. */
+/* now_ns is the end of the last interval. */
 static void roll_up(struct vmop_session *session, uint64_t now_ns)
 {
 	if (!session->is_failing && session->file.db)
@@ -106,10 +111,27 @@ static void roll_up(struct vmop_session *session, uint64_t now_ns)
 						       session->profiler, &session->setup, now_ns));
 }
 
+/* End a pause of this thread, at the latest when it goes to sleep. */
+static void end_pause(struct vmop_session *session)
+{
+	uint64_t woken_us = 0;
+	if (!session->is_replay && sd_event_now(session->loop, CLOCK_MONOTONIC, &woken_us) == 0)
+		vmop_pause_end(&session->pause, woken_us * 1000, vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+static int on_sleep(sd_event_source *source, void *arg)
+{
+	(void)source;
+	end_pause(arg);
+	return 0;
+}
+
 struct vmop_error *vmop_session_drain(struct vmop_session *session, uint64_t up_to_ns)
 {
+	end_pause(session);
 	struct vmop_error *err = vmop_source_drain(session->source, up_to_ns, &session->sink, NULL);
 	vmop_profiler_drained(session->profiler);
+	session->pause.drained_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (!err && vmop_profiler_wants_flush(session->profiler))
 		err = vmop_session_flush(session);
 	return err;
@@ -179,7 +201,8 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 		vmop_session_begin_again(session);
 	log_throttled(session);
 	vmop_session_store_events(session, now);
-	roll_up(session, vmop_clock_ns(CLOCK_REALTIME));
+	roll_up(session, vmop_session_time_ns(session, session->interval_monotonic_ns));
+	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 	return 0;
@@ -324,6 +347,8 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 		status = sd_event_add_time_relative(loop, &session->flush_timer, CLOCK_MONOTONIC,
 						    session->setup.flush_ns / 1000, 1000, on_flush,
 						    session);
+	if (status >= 0)
+		status = sd_event_source_set_prepare(session->flush_timer, on_sleep);
 	if (status >= 0 && vmop_source_guest_maps(session->source, NULL)) {
 		status = sd_event_add_time_relative(loop, &session->contexts_timer, CLOCK_MONOTONIC,
 						    drain_contexts_every_us, 1000, on_contexts_due,
@@ -365,6 +390,7 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 	err = vmop_session_create_profiler(session, file.db, false, &profiler);
 	if (!err) {
 		vmop_session_take_up(session, &VMOP_SESSION_FILE_NONE, profiler, start_ns);
+		session->pause.drained_ns = vmop_clock_ns(CLOCK_MONOTONIC); /* the rings are empty */
 		err = vmop_source_start(session->source);
 	}
 	if (!err && !session->is_replay)
@@ -486,6 +512,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,
+		.longest_pause_ns = session->pause.longest_ns,
 		.failures = session->failures,
 		.last_failure = session->last_failure,
 	};

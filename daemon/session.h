@@ -10,7 +10,8 @@
  *	control.h		a client's line from the control socket
  *	requests.h		the request in it: start, stop, status, save
  *	session.h		source -> profile/profiler.h -> session-file.h, until the stop
- *	roll-up.h		merges old intervals of the file
+ *	roll-up.h		merges and deletes old intervals of the file
+ *	rotation.h		when the next file begins, and which saved ones are too old
  *	status.h, inspect.h	the replies
  *
  * agent.h takes the place of control.h in an active domain. list-events.h and inspect-image.h are
@@ -76,6 +77,12 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session);
  */
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
 
+/*
+ * Do the same under the time at which the present file began. The caller frees *ret_name. The next
+ * file begins where the saved one ends, so that no moment is in both or in neither.
+ */
+struct vmop_error *vmop_session_rotate_by_time(struct vmop_session *session, char **ret_name);
+
 struct vmop_session_status {
 	const char *path;	   /* of the file; NULL: no file, samples are only counted */
 	const char *source;	   /* perf, xen, replay */
@@ -85,8 +92,9 @@ struct vmop_session_status {
 	uint64_t uptime_ns;	   /* since start_ns */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */
 	uint64_t disk_bytes;
-	uint64_t failures;		       /* failed flushes, drains and scans */
-	const char *last_failure;	       /* NULL: none */
+	uint64_t longest_pause_ns; /* of the sampling thread, since the start: pause.h */
+	uint64_t failures;	   /* failed flushes, drains and scans */
+	const char *last_failure;  /* NULL: none */
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };

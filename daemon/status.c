@@ -270,6 +270,8 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_number(reply, "records", status.source_stats.records);
 	vmop_json_put_number(reply, "source_bytes", status.source_stats.bytes);
 	vmop_json_put_number(reply, "disk_bytes", status.disk_bytes);
+	json_object_set_new(reply, "longest_pause_s",
+			    json_real((double)status.longest_pause_ns / 1e9));
 	vmop_json_put_number(reply, "failures", status.failures);
 	vmop_json_put_text(reply, "last_failure", status.last_failure);
 	vmop_json_put_number(reply, "processes", status.profiler_stats.processes);

@@ -46,7 +46,8 @@ static struct vmop_error *check_references(struct vmop_db *db)
 	static const struct {
 		const char *sql, *what;
 	} checks[] = {
-		{"SELECT id FROM chunk WHERE id >> 24 NOT IN (SELECT id FROM interval)",
+		{"SELECT id FROM chunk WHERE id < 2147483648 << 24"
+		 " AND id >> 24 NOT IN (SELECT id FROM interval)",
 		 "missing interval of chunk"},
 		{"SELECT place FROM chunk WHERE place NOT IN (SELECT id FROM place)",
 		 "a chunk refers to missing place"},
@@ -66,7 +67,13 @@ static struct vmop_error *check_references(struct vmop_db *db)
 		{"SELECT image FROM symbols WHERE image NOT IN (SELECT id FROM image)",
 		 "symbols refer to missing image"},
 	};
-	struct vmop_error *err = NULL;
+	struct vmop_error *err =
+		db->version < VMOP_SCHEMA_WITH_SUMMARIES
+			? NULL
+			: check_none(db,
+				     "SELECT id FROM chunk WHERE id >= 2147483648 << 24"
+				     " AND id >> 24 NOT IN (SELECT id FROM summary)",
+				     "missing summary of chunk");
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(checks[0]); i++)
 		err = check_none(db, checks[i].sql, checks[i].what);
 	return err;
@@ -131,7 +138,7 @@ static struct vmop_error *check_chunk(void *arg, const struct vmop_chunk_row *ro
 static struct vmop_error *check_chunks(struct checking *checking)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
-	struct vmop_error *err = vmop_selection_init(&selection, checking->db, NULL);
+	struct vmop_error *err = vmop_selection_init(&selection, checking->db, NULL, false);
 	return err ? err : vmop_selection_each_row(&selection, true, check_chunk, checking);
 }
 

@@ -48,6 +48,12 @@ enum vmop_db_statement {
 	VMOP_DB_N_STATEMENTS,
 };
 
+/* A moment, before which no chunk has a task with a higher id: roll-up.c. */
+struct vmop_db_sweep_mark {
+	uint64_t time_ns;
+	uint32_t task, interval; /* ids */
+};
+
 struct vmop_places; /* place.h */
 struct vmop_visit;  /* filter.c */
 
@@ -76,8 +82,10 @@ struct vmop_db {
 	struct vmop_db_written written;
 	struct vmop_places *places;
 	struct vmop_sampled_symbols sampled;
-	uint32_t ended_tasks;	   /* merged by roll-ups since their rows were last deleted */
-	struct vmop_cells scratch; /* decoded cells */
+	uint32_t ended_tasks;  /* merged by roll-ups since their rows were last deleted */
+	bool has_no_summaries; /* no further one is made: summary.c */
+	struct vmop_db_sweep_mark sweep_marks[2]; /* the older one first */
+	struct vmop_cells scratch;		  /* decoded cells */
 	uint8_t *packed;
 	size_t packed_capacity;
 

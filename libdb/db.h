@@ -15,7 +15,9 @@
  * A written chunk passes through: interval.c (the transaction), place.c (its place becomes an id),
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
  * and reads all other rows, and symbols.c packs symbols.  stacks/cells.c packs cells with stacks,
- * and stacks/tree.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c).
+ * and stacks/tree.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c),
+ * and retention.c deletes them.  summary.c sums
+ * them for readers that ask for no times.
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback
@@ -236,6 +238,40 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
 				   uint64_t len_ns, unsigned max_intervals, bool *ret_more);
 
 /*
+ * Make the oldest detail coarser: merge the oldest span of intervals that is over at before_ns and
+ * can still become longer.  lens_ns[i] is the length of the intervals of level i + 1.  One
+ * transaction.  *ret_done is false if there is no such span.
+ */
+struct vmop_error *vmop_db_coarsen(struct vmop_db *db, const uint64_t *lens_ns, unsigned n_lens,
+				   uint64_t before_ns, bool *ret_done);
+
+/*
+ * Make one summary of old intervals that are over at before_ns, or of older summaries (summary.h):
+ * reports that ask for no times read them in the place of the intervals.  One transaction.
+ * *ret_done is false if there is nothing to do.  before_ns leaves out intervals that are still to
+ * be merged into ones of a minute or so: more than 100 in ten minutes are not summed.
+ */
+struct vmop_error *vmop_db_summarize(struct vmop_db *db, uint64_t before_ns, bool *ret_done);
+
+/*
+ * Delete the oldest interval with its chunks and losses, if it ended by before_ns and is not the
+ * only one.  One transaction.  The facts "dropped_samples" and "dropped_until_ns" count what was
+ * deleted.  *ret_done is false if nothing was.  Images, merged tasks and nodes of stacks stay.
+ */
+struct vmop_error *vmop_db_drop_oldest(struct vmop_db *db, uint64_t before_ns, bool *ret_done);
+
+/*
+ * Cut free pages off the file until spare_bytes of them are left, at most max_pages in a call,
+ * which is one transaction.  The file becomes shorter with the next checkpoint that no reader holds
+ * up. *ret_more is true if there is more to do.
+ */
+struct vmop_error *vmop_db_give_back(struct vmop_db *db, uint64_t spare_bytes, unsigned max_pages,
+				     bool *ret_more);
+
+/* Set *ret to the room that the session takes. */
+struct vmop_error *vmop_db_room(struct vmop_db *db, struct vmop_db_room *ret);
+
+/*
  * Merge rows of nodes of stacks, so that they take less room: some time after the last call, and
  * before vmop_db_finish.  One transaction, outside of an interval.  It does nothing as long as that
  * is not worth the time.
@@ -285,6 +321,12 @@ VMOP_DB_EACH(interval, struct vmop_db_interval);
 VMOP_DB_EACH(loss, struct vmop_db_loss);
 #undef VMOP_DB_EACH
 
+/* Call `each` for each run of intervals of one level, in the order of recording. */
+struct vmop_error *
+vmop_db_each_detail(struct vmop_db *db,
+		    struct vmop_error *(*each)(void *arg, const struct vmop_db_detail *detail),
+		    void *arg);
+
 /*
  * Call `each` for the totals by key of the chunks that pass filter.  Reads the rows' totals and
  * unpacks no cells; the stack of all keys is 0.  The order is undefined; if there are very many
@@ -316,7 +358,8 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
- * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time.  For
+ * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time (but see
+ * needs_no_times of the filter).  For
  * readers that sum by something coarser than offsets: libdb keeps and sorts nothing.  The pieces
  * of a chunk follow one another.  Of cells with stacks, each piece has those of one stack,
  * key.stack, and stacks ascend within a row.  The callback may read symbols and facts from db, but

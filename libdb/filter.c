@@ -2,10 +2,12 @@
 #include "libdb/filter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libdb/db.h"
 #include "libdb/schema.h"
 #include "libdb/stacks/cells.h"
+#include "libdb/summary.h"
 #include "libutil/array.h"
 
 /* Compare two ids of one table: each of them is a number, whatever its type. */
@@ -108,10 +110,99 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 	return NULL;
 }
 
+/* ---- summaries in the place of intervals ------------------------------------- */
+
+struct covering {
+	struct vmop_selection *selection;
+	bool *is_covered;		/* by interval */
+	struct vmop_db_interval *spans; /* the valid summaries */
+	size_t n_spans, capacity;
+};
+
+static struct vmop_error *cover(void *arg, const struct vmop_summary *summary)
+{
+	struct covering *covering = arg;
+	const struct vmop_selection *selection = covering->selection;
+	size_t at, n;
+	if (!vmop_summary_is_valid(summary, selection->intervals, selection->n_intervals, &at, &n))
+		return NULL;
+	/* Summaries of one file do not overlap. */
+	if (covering->is_covered[at] || covering->is_covered[at + n - 1])
+		return vmop_db_corrupt(selection->db, "a row of the table summary");
+	if (!vmop_array_reserve(covering->spans, covering->capacity, covering->n_spans + 1))
+		return &vmop_error_no_memory;
+	covering->spans[covering->n_spans++] = summary->span;
+	memset(covering->is_covered + at, true, n * sizeof(bool));
+	return NULL;
+}
+
+static bool add_range(struct vmop_selection *selection, size_t *capacity, uint32_t first,
+		      uint32_t last)
+{
+	if (!vmop_array_reserve(selection->ranges, *capacity, selection->n_ranges + 1))
+		return false;
+	selection->ranges[selection->n_ranges++] =
+		(struct vmop_selected_range){.first = first, .last = last};
+	return true;
+}
+
+/* Replace the covered intervals by the summaries, and find the ranges that are left to read. */
+static struct vmop_error *replace_covered(struct covering *covering)
+{
+	struct vmop_selection *selection = covering->selection;
+	size_t n_all = selection->n_intervals, n = 0, capacity = 0;
+	struct vmop_db_interval *intervals =
+		calloc(n_all + covering->n_spans + 1, sizeof(*intervals));
+	bool begins = true, is_good = intervals != NULL;
+	for (size_t i = 0; i < n_all && is_good; i++) {
+		uint32_t id = selection->intervals[i].id;
+		if (covering->is_covered[i]) {
+			begins = true;
+			continue;
+		}
+		intervals[n++] = selection->intervals[i];
+		if (begins)
+			is_good = add_range(selection, &capacity, id, id);
+		else
+			selection->ranges[selection->n_ranges - 1].last = id;
+		begins = false;
+	}
+	for (size_t i = 0; i < covering->n_spans && is_good; i++) {
+		intervals[n++] = covering->spans[i];
+		is_good = add_range(selection, &capacity, covering->spans[i].id,
+				    covering->spans[i].id);
+	}
+	if (!is_good) {
+		free(intervals);
+		return &vmop_error_no_memory;
+	}
+	free(selection->intervals);
+	selection->intervals = intervals;
+	selection->n_intervals = n;
+	return NULL;
+}
+
+static struct vmop_error *find_ranges(struct vmop_selection *selection, bool may_sum)
+{
+	struct covering covering = {.selection = selection};
+	covering.is_covered = calloc(selection->n_intervals + 1, sizeof(bool));
+	struct vmop_error *err = covering.is_covered ? NULL : &vmop_error_no_memory;
+	/* An omission covers some intervals of a summary, and not others. */
+	if (!err && may_sum && !selection->filter->n_omissions)
+		err = vmop_summaries_each(selection->db, cover, &covering);
+	if (!err)
+		err = replace_covered(&covering);
+	free(covering.is_covered);
+	free(covering.spans);
+	return err;
+}
+
+/* ---- the selection ------------------------------------------------------------- */
+
 static const struct vmop_db_filter everything;
 
 struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
-				       const struct vmop_db_filter *filter)
+				       const struct vmop_db_filter *filter, bool may_sum)
 {
 	*selection = (struct vmop_selection){.filter = filter ? filter : &everything, .db = db};
 	sort_lists(selection->filter);
@@ -136,7 +227,8 @@ struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct 
 					     (may_be || !selection->filter->only_omitted);
 	}
 	struct gather gather = {.selection = selection};
-	return vmop_db_each_interval(db, add_interval, &gather);
+	err = vmop_db_each_interval(db, add_interval, &gather);
+	return err ? err : find_ranges(selection, may_sum);
 }
 
 void vmop_selection_deinit(struct vmop_selection *selection)
@@ -148,6 +240,7 @@ void vmop_selection_deinit(struct vmop_selection *selection)
 	free(selection->place_passes);
 	free(selection->place_may_be_omitted);
 	free(selection->intervals);
+	free(selection->ranges);
 }
 
 /*
@@ -309,10 +402,13 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 		&stmt);
 	if (err)
 		return err;
-	int64_t first = selection->intervals[0].id;
-	int64_t last = selection->intervals[selection->n_intervals - 1].id;
-	sqlite3_bind_int64(stmt, 1, first << VMOP_SCHEMA_CHUNK_BITS);
-	sqlite3_bind_int64(stmt, 2, (last + 1) << VMOP_SCHEMA_CHUNK_BITS);
 	struct vmop_visit visit = {.selection = selection, .each = each, .arg = arg, .last_id = -1};
-	return run_visit(&visit, stmt);
+	for (size_t i = 0; !err && i < selection->n_ranges; i++) {
+		const struct vmop_selected_range *range = &selection->ranges[i];
+		sqlite3_reset(stmt);
+		sqlite3_bind_int64(stmt, 1, (int64_t)range->first << VMOP_SCHEMA_CHUNK_BITS);
+		sqlite3_bind_int64(stmt, 2, ((int64_t)range->last + 1) << VMOP_SCHEMA_CHUNK_BITS);
+		err = run_visit(&visit, stmt);
+	}
+	return err;
 }

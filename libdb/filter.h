@@ -9,13 +9,21 @@
 #include "libdb/connection.h"
 #include "libdb/place.h"
 
+struct vmop_selected_range {
+	uint32_t first, last; /* ids */
+};
+
 struct vmop_selection {
 	struct vmop_place *places;  /* all places of the file */
 	bool *place_passes;	    /* by place */
 	bool *place_may_be_omitted; /* by place: the interval decides */
 	size_t n_places;
-	struct vmop_db_interval *intervals; /* those that pass, ascending by id */
+	struct vmop_db_interval *intervals; /* those that pass, and summaries; ascending by id */
 	size_t n_intervals;
+	/* Ranges of intervals between which there is nothing to read, or only what summaries have.
+	 */
+	struct vmop_selected_range *ranges;
+	size_t n_ranges;
 	const struct vmop_db_filter *filter;
 	struct vmop_db *db;
 	bool holds_snapshot;
@@ -25,9 +33,11 @@ struct vmop_selection {
  * Determine what filter selects; NULL selects everything.  filter must outlive the selection, and
  * its lists are sorted in place.  Begins a snapshot that ends with deinit, unless the reader has
  * one: init and each_row read the file at one moment.
+ *
+ * may_sum: summaries (summary.h) take the place of intervals that they cover.
  */
 struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
-				       const struct vmop_db_filter *filter);
+				       const struct vmop_db_filter *filter, bool may_sum);
 void vmop_selection_deinit(struct vmop_selection *selection);
 
 /*

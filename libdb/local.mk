@@ -18,6 +18,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/pile.c libdb/pile.h \
 	libdb/place.c libdb/place.h \
 	libdb/place-order.c libdb/place-order.h \
+	libdb/retention.c \
 	libdb/roll-up.c \
 	libdb/symbols/sampled-symbols.c libdb/symbols/sampled-symbols.h \
 	libdb/schema.c libdb/schema.h \
@@ -28,6 +29,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \
+	libdb/summary.c libdb/summary.h \
 	libdb/symbols/symbols.c libdb/symbols/symbols.h \
 	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \

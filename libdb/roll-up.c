@@ -15,9 +15,15 @@
 #include "libdb/db.h"
 #include "libdb/pile.h"
 #include "libdb/schema.h"
+#include "libutil/clock.h"
 
-/* Tasks that must have ended before their rows are swept, because sweeping walks all chunks. */
+/* Tasks that must have ended before their rows are swept. */
 #define SWEEP_AFTER_TASKS 1024
+
+#define SWEEP_MARK_EVERY_NS (1800 * VMOP_NS_PER_S)
+
+/* The last samples of a task, which can wait for the kernel of a guest, are stored so soon. */
+#define SWEEP_LATE_NS (60 * VMOP_NS_PER_S)
 
 #define MAX_SPANS 10000 /* in one call */
 
@@ -245,19 +251,59 @@ static struct vmop_error *destination_of(struct roll *roll, struct vmop_task_row
 	return NULL;
 }
 
-/* Delete the rows of ended tasks that no chunk refers to. */
+/*
+ * Mark the present moment, twice an hour.  A task with an id above that of a mark has chunks only
+ * in intervals that began after the mark, because the writer's ids ascend.
+ */
+static struct vmop_error *mark_for_sweep(struct vmop_db *db, uint64_t before_ns)
+{
+	struct vmop_db_sweep_mark *marks = db->sweep_marks;
+	if (before_ns - marks[1].time_ns < SWEEP_MARK_EVERY_NS)
+		return NULL;
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	bool row = false, corrupt = false;
+	struct vmop_error *err =
+		vmop_db_prepare(db, "SELECT ifnull(max(id), 0) FROM task WHERE id < ?1", &stmt);
+	if (err)
+		return err;
+	sqlite3_bind_int64(stmt, 1, VMOP_DB_TASK_ID_LIMIT);
+	err = vmop_db_step(db, stmt, &row);
+	if (err)
+		return err;
+	marks[0] = marks[1];
+	marks[1] = (struct vmop_db_sweep_mark){
+		.time_ns = before_ns,
+		.task = row ? vmop_db_column_u32(stmt, 0, &corrupt) : 0,
+		.interval = db->interval,
+	};
+	return NULL;
+}
+
+/*
+ * Delete the rows of ended tasks that no chunk refers to.  Only the tasks and chunks since the
+ * older mark are looked at: a walk over all chunks of a month takes seconds.  An interval that was
+ * merged over the mark begins before it.
+ */
 static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	bool row;
-	struct vmop_error *err =
-		vmop_db_prepare(db,
-				"DELETE FROM task WHERE end_time_ns > 0 AND end_time_ns < ?1"
-				" AND id NOT IN (SELECT task FROM chunk)",
-				&stmt);
+	struct vmop_error *err = vmop_db_prepare(
+		db,
+		"DELETE FROM task WHERE end_time_ns > 0 AND end_time_ns < ?1 AND id > ?2"
+		" AND id NOT IN (SELECT task FROM chunk WHERE id >="
+		" (SELECT ifnull(max(id), 0) FROM interval WHERE id <= ?3) << 24"
+		" AND id < (SELECT ifnull(max(id), 0) + 1 FROM interval WHERE start_ns < ?4) << "
+		"24)",
+		&stmt);
 	if (err)
 		return err;
-	sqlite3_bind_int64(stmt, 1, before_ns > INT64_MAX ? INT64_MAX : (int64_t)before_ns);
+	uint64_t most_ns = INT64_MAX - SWEEP_LATE_NS;
+	uint64_t to_ns = before_ns < most_ns ? before_ns : most_ns;
+	sqlite3_bind_int64(stmt, 1, (int64_t)to_ns);
+	sqlite3_bind_int64(stmt, 2, db->sweep_marks[0].task);
+	sqlite3_bind_int64(stmt, 3, db->sweep_marks[0].interval);
+	sqlite3_bind_int64(stmt, 4, (int64_t)(to_ns + SWEEP_LATE_NS));
 	db->ended_tasks = 0;
 	return vmop_db_step(db, stmt, &row);
 }
@@ -376,6 +422,8 @@ static struct vmop_error *merge_spans(struct vmop_db *db, const struct spans *sp
 		if (!err)
 			err = run_through(&roll, END_SPAN, 0, NULL);
 	}
+	if (!err)
+		err = mark_for_sweep(db, spans->before_ns);
 	if (!err && db->ended_tasks >= SWEEP_AFTER_TASKS)
 		err = sweep_tasks(db, spans->before_ns);
 	return err;

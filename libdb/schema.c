@@ -138,16 +138,33 @@ static const struct object tables_of_v2[] = {
 	{NULL, NULL},
 };
 
+#define CODE                                                                                       \
+	"CREATE TABLE code(\n"                                                                     \
+	"  image INTEGER NOT NULL REFERENCES image,\n"                                             \
+	"  offset INTEGER NOT NULL,\n"                                                             \
+	"  time_ns INTEGER NOT NULL,\n"                                                            \
+	"  n_bytes INTEGER NOT NULL,\n"                                                            \
+	"  data BLOB NOT NULL,\n"                                                                  \
+	"  PRIMARY KEY(image, offset, time_ns)\n"                                                  \
+	") STRICT, WITHOUT ROWID"
+
 static const struct object tables_of_v3[] = {
 	{"stack_nodes", STACK_NODES},
-	{"code", "CREATE TABLE code(\n"
-		 "  image INTEGER NOT NULL REFERENCES image,\n"
-		 "  offset INTEGER NOT NULL,\n"
-		 "  time_ns INTEGER NOT NULL,\n"
-		 "  n_bytes INTEGER NOT NULL,\n"
-		 "  data BLOB NOT NULL,\n"
-		 "  PRIMARY KEY(image, offset, time_ns)\n"
-		 ") STRICT, WITHOUT ROWID"},
+	{"code", CODE},
+	{NULL, NULL},
+};
+
+static const struct object tables_of_v4[] = {
+	{"stack_nodes", STACK_NODES},
+	{"code", CODE},
+	{"summary", "CREATE TABLE summary(\n"
+		    "  id INTEGER PRIMARY KEY CHECK(id >= 2147483648),\n"
+		    "  level INTEGER NOT NULL,\n"
+		    "  start_ns INTEGER NOT NULL,\n"
+		    "  len_ns INTEGER NOT NULL,\n"
+		    "  first INTEGER NOT NULL REFERENCES interval,\n"
+		    "  last INTEGER NOT NULL\n"
+		    ") STRICT"},
 	{NULL, NULL},
 };
 
@@ -183,7 +200,7 @@ static const struct object views[] = {
 	{"v_total", "CREATE VIEW v_total AS SELECT\n" NAMES_OF_TOTALS
 		    "  sums.samples AS samples, sums.weight AS weight\n"
 		    "FROM (SELECT place, task, sum(samples) AS samples, sum(weight) AS weight\n"
-		    "    FROM chunk GROUP BY place, task) AS sums\n"
+		    "    FROM chunk WHERE id < 2147483648 << 24 GROUP BY place, task) AS sums\n"
 		    "  LEFT JOIN place ON place.id = sums.place\n" JOINED_NAMES
 		    "  LEFT JOIN task ON task.id = sums.task"},
 	{"v_loss", "CREATE VIEW v_loss AS SELECT loss.name AS name, domain.name AS domain,\n"
@@ -195,7 +212,7 @@ static const struct object views[] = {
 };
 
 _Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above contain it as 24 and 16777215");
-_Static_assert(VMOP_DB_SCHEMA_VERSION == 3, "a new version needs its own list of tables");
+_Static_assert(VMOP_DB_SCHEMA_VERSION == 4, "a new version needs its own list of tables");
 
 /* Return the list of the tables that not all versions have, or NULL if there is no such version. */
 static const struct object *tables_of(int version)
@@ -207,6 +224,8 @@ static const struct object *tables_of(int version)
 		return tables_of_v2;
 	case 3:
 		return tables_of_v3;
+	case 4:
+		return tables_of_v4;
 	default:
 		return NULL;
 	}

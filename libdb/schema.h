@@ -34,6 +34,12 @@
 /* The first version with the table code. */
 #define VMOP_SCHEMA_WITH_CODE 3
 
+/* The first version with the table summary. */
+#define VMOP_SCHEMA_WITH_SUMMARIES 4
+
+/* Summaries have ids from here on, which no interval can have: summary.h. */
+#define VMOP_SCHEMA_SUMMARY_MIN ((uint32_t)1 << 31)
+
 /* libdb numbers merged tasks from here on; the writer's ids are below. */
 #define VMOP_SCHEMA_MERGED_TASK_MIN (1u << 30)
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libdb/session-files.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "libdb/db.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/parse.h"
@@ -19,6 +22,7 @@
 
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 #define NEW_FILE CURRENT_FILE ".new"
+#define STAMP_FORMAT "%Y%m%dT%H%M%S"
 
 /* Suffixes of SQLite's files beside a database; the database comes last. */
 static const char *const sibling_suffixes[] = {"-shm", "-wal", "-journal", ""};
@@ -273,6 +277,29 @@ static bool is_empty(const struct session_dir *dir)
 		wal_st.st_size == 0);
 }
 
+/* Set *ret to a name after the time of start that no session of dir has. The caller frees it. */
+static struct vmop_error *find_free_name(const struct session_dir *dir, time_t start, char **ret)
+{
+	struct tm tm;
+	char stamp[32];
+	gmtime_r(&start, &tm);
+	strftime(stamp, sizeof(stamp), STAMP_FORMAT, &tm);
+	for (unsigned i = 1; i < 1000; i++) {
+		_cleanup_free_ char *name = NULL, *file = NULL;
+		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) <
+		    0)
+			return &vmop_error_no_memory;
+		if (asprintf(&file, "%s" VMOP_SESSION_SUFFIX, name) < 0)
+			return &vmop_error_no_memory;
+		if (exists(dir, file))
+			continue;
+		*ret = vmop_steal(&name);
+		return NULL;
+	}
+	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", dir->path,
+			      stamp);
+}
+
 struct vmop_error *vmop_session_keep(const char *path, char **ret_name)
 {
 	*ret_name = NULL;
@@ -286,27 +313,25 @@ struct vmop_error *vmop_session_keep(const char *path, char **ret_name)
 	if (is_empty(&dir))
 		return remove_files(&dir, CURRENT_FILE, N_SIBLINGS);
 	recover(&dir, current);
-	time_t start = start_of(&dir, current);
-	struct tm tm;
-	char stamp[32];
-	gmtime_r(&start, &tm);
-	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
-	for (unsigned i = 1; i < 1000; i++) {
-		_cleanup_free_ char *name = NULL;
-		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) <
-		    0)
-			return &vmop_error_no_memory;
-		_cleanup_free_ char *kept = NULL;
-		if (asprintf(&kept, "%s" VMOP_SESSION_SUFFIX, name) < 0)
-			return &vmop_error_no_memory;
-		if (exists(&dir, kept))
-			continue;
-		err = move_session(&dir, CURRENT_FILE, kept);
-		if (!err)
-			*ret_name = vmop_steal(&name);
-		return err;
+	_cleanup_free_ char *name = NULL, *kept = NULL;
+	err = find_free_name(&dir, start_of(&dir, current), &name);
+	if (!err && asprintf(&kept, "%s" VMOP_SESSION_SUFFIX, name) < 0) {
+		kept = NULL;
+		err = &vmop_error_no_memory;
 	}
-	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", path, stamp);
+	if (!err)
+		err = move_session(&dir, CURRENT_FILE, kept);
+	if (!err)
+		*ret_name = vmop_steal(&name);
+	return err;
+}
+
+struct vmop_error *vmop_session_free_name(const char *path, uint64_t start_ns, char **ret)
+{
+	*ret = NULL;
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	return err ? err : find_free_name(&dir, (time_t)(start_ns / VMOP_NS_PER_S), ret);
 }
 
 struct vmop_error *vmop_session_discard(const char *path)
@@ -321,4 +346,172 @@ struct vmop_error *vmop_session_discard(const char *path)
 	if (!exists(&dir, CURRENT_FILE))
 		return no_session(current);
 	return remove_files(&dir, CURRENT_FILE, N_SIBLINGS);
+}
+
+/* ---- the saved ones --------------------------------------------------------------- */
+
+/* Set *ret to "<name>.vmop" if it is a session of dir: a regular file. The caller frees it. */
+static struct vmop_error *find_saved(const struct session_dir *dir, const char *name, char **ret)
+{
+	struct stat st;
+	if (asprintf(ret, "%s" VMOP_SESSION_SUFFIX, name) < 0) {
+		*ret = NULL;
+		return &vmop_error_no_memory;
+	}
+	if (fstatat(dir->at.fd, *ret, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT
+			       ? vmop_error_new(VMOP_ERROR_NOT_FOUND,
+						"%s: there is no session '%s'", dir->path, name)
+			       : vmop_error_os(errno, "%s/%s", dir->path, *ret);
+	return S_ISREG(st.st_mode) ? NULL
+				   : vmop_error_new(VMOP_ERROR_CANT, "%s/%s: not a regular file",
+						    dir->path, *ret);
+}
+
+struct vmop_error *vmop_session_delete(const char *path, const char *name)
+{
+	_cleanup_free_ char *file = NULL;
+	_cleanup_(close_dir) struct session_dir dir = {.at = VMOP_DIR_NONE};
+	struct vmop_error *err = vmop_session_check_name(name);
+	if (!err)
+		err = open_dir(path, 0, &dir);
+	if (!err)
+		err = find_saved(&dir, name, &file);
+	return err ? err : remove_files(&dir, file, N_SIBLINGS);
+}
+
+static bool is_session_file(const char *file)
+{
+	size_t len = strlen(file), suffix = strlen(VMOP_SESSION_SUFFIX);
+	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX);
+}
+
+static uint64_t bytes_of(int dir_fd, const char *name, const char *suffix)
+{
+	struct stat st;
+	_cleanup_free_ char *file = NULL;
+	if (asprintf(&file, "%s%s", name, suffix) < 0) {
+		file = NULL;
+		return 0;
+	}
+	if (fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Add the session in `file`, if it is one. */
+static struct vmop_error *add_session(int dir_fd, const char *file,
+				      struct vmop_session_entries *list)
+{
+	struct stat st;
+	if (!is_session_file(file) || fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return NULL;
+	if (!vmop_array_reserve(list->items, list->capacity, list->n + 1))
+		return &vmop_error_no_memory;
+	struct vmop_session_entry *entry = &list->items[list->n];
+	*entry = (struct vmop_session_entry){
+		.name = strndup(file, strlen(file) - strlen(VMOP_SESSION_SUFFIX)),
+		.written = st.st_mtim,
+		.disk_bytes = bytes_of(dir_fd, file, "") + bytes_of(dir_fd, file, "-wal"),
+	};
+	if (!entry->name)
+		return &vmop_error_no_memory;
+	list->n++;
+	return NULL;
+}
+
+static int compare_written(const void *a, const void *b)
+{
+	const struct vmop_session_entry *x = a, *y = b;
+	if (x->written.tv_sec != y->written.tv_sec)
+		return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
+	if (x->written.tv_nsec != y->written.tv_nsec)
+		return x->written.tv_nsec < y->written.tv_nsec ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+void vmop_session_entries_deinit(struct vmop_session_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->items[i].name);
+	free(list->items);
+	*list = (struct vmop_session_entries){0};
+}
+
+static struct vmop_error *list_sessions(const struct session_dir *dir,
+					struct vmop_session_entries *ret)
+{
+	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	struct vmop_error *err = stream ? NULL : vmop_error_os(errno, "%s", dir->path);
+	if (!stream && fd >= 0)
+		close(fd);
+	if (err)
+		return err;
+	const struct dirent *entry;
+	while (!err && (entry = readdir(stream)))
+		err = add_session(dir->at.fd, entry->d_name, ret);
+	closedir(stream);
+	if (ret->n)
+		qsort(ret->items, ret->n, sizeof(*ret->items), compare_written);
+	return err;
+}
+
+struct vmop_error *vmop_session_entries_read(const char *path, struct vmop_session_entries *ret)
+{
+	*ret = (struct vmop_session_entries){0};
+	struct session_dir dir = {.path = path};
+	/* Anyone may look; only those who change the directory need it to be safe. */
+	struct vmop_error *err = vmop_dir_open(path, 0, &dir.at);
+	if (err)
+		return vmop_error_prefix(err, "session-dir");
+	err = list_sessions(&dir, ret);
+	close_dir(&dir);
+	if (err)
+		vmop_session_entries_deinit(ret);
+	return err;
+}
+
+bool vmop_session_name_is_time(const char *name)
+{
+	static const char form[] = "dddddddd"
+				   "T"
+				   "dddddd";
+	for (size_t i = 0; form[i]; i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)name[i]) : name[i] != form[i])
+			return false;
+	const char *rest = name + sizeof(form) - 1;
+	if (!*rest)
+		return true;
+	size_t digits = *rest == '-' ? strspn(rest + 1, "0123456789") : 0;
+	return digits >= 1 && digits <= 3 && !rest[1 + digits];
+}
+
+struct vmop_error *vmop_session_expire(const char *path, uint64_t before_ns, uint64_t max_bytes,
+				       unsigned *ret_n)
+{
+	*ret_n = 0;
+	struct vmop_session_entries list = {0};
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (!err)
+		err = list_sessions(&dir, &list);
+	uint64_t all_bytes = 0;
+	for (size_t i = 0; i < list.n; i++)
+		all_bytes += list.items[i].disk_bytes;
+	for (size_t i = 0; i < list.n && !err; i++) {
+		const struct vmop_session_entry *entry = &list.items[i];
+		_cleanup_free_ char *file = NULL;
+		bool is_old = (uint64_t)entry->written.tv_sec < before_ns / VMOP_NS_PER_S;
+		if (!vmop_session_name_is_time(entry->name) || (!is_old && all_bytes <= max_bytes))
+			continue;
+		err = find_saved(&dir, entry->name, &file);
+		if (!err)
+			err = remove_files(&dir, file, N_SIBLINGS);
+		all_bytes -= entry->disk_bytes;
+		*ret_n += !err;
+	}
+	vmop_session_entries_deinit(&list);
+	return err;
 }

@@ -5,13 +5,17 @@
  * (20261121T010203.vmop, UTC).  Saving and keeping never overwrite a session.  They first complete
  * the file of a killed daemon, and move a file that can't be read as it is.
  *
- * Callers: vmopd and vmopcontrol, only while no daemon writes dir/current.vmop.
+ * Callers: vmopd and vmopcontrol.  What changes the current session is called only while no daemon
+ * writes it.
  */
 #ifndef VMOP_LIBDB_SESSION_FILES_H
 #define VMOP_LIBDB_SESSION_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "libutil/error.h"
 
@@ -63,6 +67,47 @@ struct vmop_error *vmop_session_save(const char *dir, const char *name);
  * can leave.
  */
 struct vmop_error *vmop_session_keep(const char *dir, char **ret_name);
+
+/*
+ * Set *ret to a name after the time start_ns (CLOCK_REALTIME) that no session in dir has.  The
+ * caller frees it.
+ */
+struct vmop_error *vmop_session_free_name(const char *dir, uint64_t start_ns, char **ret);
+
+/* Return whether the name is one that vmop_session_free_name gives: 20261121T010203, ...-2. */
+bool vmop_session_name_is_time(const char *name);
+
+/*
+ * Remove the saved session `name` of dir with SQLite's files beside it.  The current session is
+ * refused (VMOP_ERROR_USAGE).  VMOP_ERROR_NOT_FOUND: no such session; VMOP_ERROR_CANT: it is no
+ * regular file.  No path is followed: dir is opened safely, and name has no slash.
+ */
+struct vmop_error *vmop_session_delete(const char *dir, const char *name);
+
+/*
+ * Remove sessions of dir that have the name of their time: those written last before before_ns
+ * (CLOCK_REALTIME; 0: none), then the oldest while all sessions of dir together take more than
+ * max_bytes (UINT64_MAX: no bound).  Sessions that a user named, and the current one, stay.
+ * *ret_n is the number of removed ones.
+ */
+struct vmop_error *vmop_session_expire(const char *dir, uint64_t before_ns, uint64_t max_bytes,
+				       unsigned *ret_n);
+
+/* A session of a directory. */
+struct vmop_session_entry {
+	char *name;		 /* without suffix; the file system's bytes */
+	struct timespec written; /* last, CLOCK_REALTIME */
+	uint64_t disk_bytes;	 /* of the file and its WAL */
+};
+
+struct vmop_session_entries {
+	struct vmop_session_entry *items; /* ascending by time written */
+	size_t n, capacity;
+};
+
+/* List the sessions of dir: its regular files that are named so.  The caller deinits *ret. */
+struct vmop_error *vmop_session_entries_read(const char *dir, struct vmop_session_entries *ret);
+void vmop_session_entries_deinit(struct vmop_session_entries *list);
 
 /* Remove dir's current session.  VMOP_ERROR_NOT_FOUND: no session. */
 struct vmop_error *vmop_session_discard(const char *dir);

@@ -20,7 +20,7 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 3
+#define VMOP_DB_SCHEMA_VERSION 4
 
 struct vmop_db_event {
 	struct vmop_event_id id;
@@ -141,9 +141,24 @@ struct vmop_db_code {
 
 struct vmop_db_interval {
 	uint32_t id;	   /* given by libdb; ascending in the order of recording */
-	uint8_t level;	   /* 0 as recorded, 1 a minute, 2 an hour, ... */
+	uint8_t level;	   /* 0 as recorded, n: made by n roll-ups, the n-th step of the ladder */
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	uint64_t len_ns;
+};
+
+/* Intervals of one level that follow one another. */
+struct vmop_db_detail {
+	uint8_t level;
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME, of the first and the last */
+	uint64_t longest_ns;	   /* length of the longest */
+	uint32_t n_intervals;
+};
+
+/* The room that a session takes, without regard to what is not yet in its file. */
+struct vmop_db_room {
+	uint64_t used_bytes; /* pages with content */
+	uint64_t free_bytes; /* pages that later intervals can use */
+	uint64_t disk_bytes; /* the file and its WAL, as on disk now */
 };
 
 /*
@@ -193,7 +208,12 @@ struct vmop_db_filter {
 	size_t n_cpus, n_vcpus;
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
-	bool only_omitted;		    /* visit the omitted chunks, and no others */
+	bool only_omitted; /* visit the omitted chunks, and no others */
+	/*
+	 * vmop_db_each_piece may pass sums of several intervals, with the span of all of them as
+	 * their interval.  Totals and sums have no times, and do that in any case.
+	 */
+	bool needs_no_times;
 	struct vmop_task_row_id task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 

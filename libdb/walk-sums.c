@@ -99,7 +99,7 @@ struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_f
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
 	struct summing summing = {.selection = &selection, .each_total = each, .arg = arg};
-	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter, true);
 	if (!err)
 		err = vmop_selection_each_row(&selection, false, add_total, &summing);
 	if (!err)
@@ -265,7 +265,7 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
 	_cleanup_free_ uint32_t *order = NULL, *groups = NULL;
-	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter, true);
 	if (!err)
 		err = vmop_places_order(&selection, merge, &order);
 	if (err)

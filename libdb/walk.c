@@ -136,7 +136,7 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 	_cleanup_free_ uint32_t *order = NULL;
 	_cleanup_free_ const struct kept **sorted = NULL;
 	struct passing passing = {.selection = &selection, .each = each, .arg = arg};
-	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter, false);
 	if (!err)
 		err = vmop_selection_each_row(&selection, true, keep, &keeping);
 	if (!err)
@@ -230,7 +230,8 @@ struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_f
 				      void *arg)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
-	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	struct vmop_error *err =
+		vmop_selection_init(&selection, db, filter, filter && filter->needs_no_times);
 	if (err)
 		return err;
 	struct piecing piecing = {.selection = &selection, .each = each, .arg = arg};

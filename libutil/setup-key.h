@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 20 /* the number of keys */
+#define VMOP_SETUP_KEYS 24 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -49,5 +49,27 @@ void vmop_setup_put_code(FILE *out, const char *key, const struct vmop_setup *se
 struct vmop_error *vmop_setup_set_guest_context(struct vmop_setup *setup, const char *key,
 						const char *value);
 void vmop_setup_put_guest_context(FILE *out, const char *key, const struct vmop_setup *setup);
+
+/* Those of set-up/ladder.c. The key rollup of older files sets a ladder, too. */
+void vmop_setup_default_ladder(struct vmop_setup_ladder *ret);
+struct vmop_error *vmop_setup_set_ladder(struct vmop_setup *setup, const char *key,
+					 const char *value);
+struct vmop_error *vmop_setup_set_rollup(struct vmop_setup *setup, const char *key,
+					 const char *value);
+void vmop_setup_put_ladder(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_rollup(FILE *out, const char *key, const struct vmop_setup *setup);
+struct vmop_error *vmop_setup_check_ladder(const struct vmop_setup *setup);
+
+/* Those of set-up/retention.c. */
+struct vmop_error *vmop_setup_set_keep(struct vmop_setup *setup, const char *key,
+				       const char *value);
+struct vmop_error *vmop_setup_set_max_size(struct vmop_setup *setup, const char *key,
+					   const char *value);
+struct vmop_error *vmop_setup_set_rotate(struct vmop_setup *setup, const char *key,
+					 const char *value);
+void vmop_setup_put_keep(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_max_size(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_rotate(FILE *out, const char *key, const struct vmop_setup *setup);
+struct vmop_error *vmop_setup_check_retention(const struct vmop_setup *setup);
 
 #endif

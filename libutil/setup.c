@@ -9,6 +9,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/parse.h"
+#include "libutil/set-up/span.h"
 #include "libutil/setup-key.h"
 
 /* ---- lists and strings -------------------------------------------------- */
@@ -271,34 +272,6 @@ static struct vmop_error *set_guest_cpu(struct vmop_setup *setup, const char *ke
 	return NULL;
 }
 
-static struct vmop_error *set_rollup(struct vmop_setup *setup, const char *key, const char *value)
-{
-	uint64_t minute_ns = 0, hour_ns = 0;
-	bool is_good = !strcmp(value, "off");
-	const char *comma = strchr(value, ',');
-	if (!is_good) {
-		_cleanup_free_ char *first = strndup(value, strcspn(value, ", \t"));
-		if (!first)
-			return &vmop_error_no_memory;
-		is_good = vmop_parse_duration_ns(first, &minute_ns) &&
-			  minute_ns >= 60 * VMOP_NS_PER_S;
-	}
-	if (is_good && comma) {
-		comma += 1 + strspn(comma + 1, " \t");
-		is_good = vmop_parse_duration_ns(comma, &hour_ns) &&
-			  hour_ns >= 3600 * VMOP_NS_PER_S && hour_ns >= minute_ns;
-	}
-	if (!is_good)
-		return vmop_error_new(
-			VMOP_ERROR_USAGE,
-			"%s: '%s' is neither 'off' nor two ages, as '10m,1d', at which "
-			"intervals become a minute (at least 1m) and an hour (at least 1h) long",
-			key, value);
-	setup->minute_after_ns = minute_ns;
-	setup->hour_after_ns = hour_ns;
-	return NULL;
-}
-
 static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char *key,
 					   const char *value)
 {
@@ -405,47 +378,17 @@ static void put_buffer_size(FILE *out, const char *key, const struct vmop_setup 
 		fprintf(out, "%s = %" PRIu64 "\n", key, setup->buffer_bytes);
 }
 
-/* Print in the largest unit that divides seconds. */
-static void put_span(FILE *out, uint64_t seconds)
-{
-	if (seconds % 86400 == 0)
-		fprintf(out, "%" PRIu64 "d", seconds / 86400);
-	else if (seconds % 3600 == 0)
-		fprintf(out, "%" PRIu64 "h", seconds / 3600);
-	else if (seconds % 60 == 0)
-		fprintf(out, "%" PRIu64 "m", seconds / 60);
-	else
-		fprintf(out, "%" PRIu64 "s", seconds);
-}
-
 static void put_flush_interval(FILE *out, const char *key, const struct vmop_setup *setup)
 {
-	fprintf(out, "%s = ", key);
-	if (setup->flush_ns % VMOP_NS_PER_S)
-		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / VMOP_NS_PER_MS);
-	else
-		put_span(out, setup->flush_ns / VMOP_NS_PER_S);
-	fputc('\n', out);
+	struct vmop_span_text flush;
+	vmop_span_text(setup->flush_ns, &flush);
+	fprintf(out, "%s = %s\n", key, flush.text);
 }
 
 static void put_guest_cpu(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	fprintf(out, "%s = %u.%u%%\n", key, setup->guest_cpu_permille / 10,
 		setup->guest_cpu_permille % 10);
-}
-
-static void put_rollup(FILE *out, const char *key, const struct vmop_setup *setup)
-{
-	fprintf(out, "%s = ", key);
-	if (setup->minute_after_ns)
-		put_span(out, setup->minute_after_ns / VMOP_NS_PER_S);
-	else
-		fputs("off", out);
-	if (setup->hour_after_ns) {
-		fputc(',', out);
-		put_span(out, setup->hour_after_ns / VMOP_NS_PER_S);
-	}
-	fputc('\n', out);
 }
 
 static void put_session_mode(FILE *out, const char *key, const struct vmop_setup *setup)
@@ -482,7 +425,11 @@ static const struct setup_key {
 	 NO_LIST},
 	{"buffer-size", set_buffer_size, put_buffer_size, NO_LIST},
 	{"flush-interval", set_flush_interval, put_flush_interval, NO_LIST},
-	{"rollup", set_rollup, put_rollup, NO_LIST},
+	{"rollup", vmop_setup_set_rollup, vmop_setup_put_rollup, NO_LIST},
+	{"ladder", vmop_setup_set_ladder, vmop_setup_put_ladder, NO_LIST},
+	{"keep", vmop_setup_set_keep, vmop_setup_put_keep, NO_LIST},
+	{"max-size", vmop_setup_set_max_size, vmop_setup_put_max_size, NO_LIST},
+	{"rotate", vmop_setup_set_rotate, vmop_setup_put_rotate, NO_LIST},
 	{"session-mode", set_session_mode, put_session_mode, NO_LIST},
 	{"status-group", set_status_group, put_status_group, NO_LIST},
 };
@@ -526,10 +473,9 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 		.guest_cpu_permille = 10,
 		.code_bytes = VMOP_CODE_DEFAULT_BYTES,
 		.off_cpu = {.states = VMOP_OFF_CPU_DEFAULT_STATES},
-		.minute_after_ns = 600 * VMOP_NS_PER_S,
-		.hour_after_ns = 86400 * VMOP_NS_PER_S,
 		.session_mode = 0644,
 	};
+	vmop_setup_default_ladder(&setup->ladder);
 	struct vmop_error *err = setup->session_dir ? NULL : &vmop_error_no_memory;
 	if (!err)
 		err = list_add(&setup->passive_domains, "passive-domains", "all", 3);

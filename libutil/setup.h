@@ -72,6 +72,31 @@ struct vmop_off_cpu {
 
 #define VMOP_CODE_DEFAULT_BYTES ((uint64_t)16 << 20)
 
+/* At the age age_ns, intervals are merged into ones of len_ns. */
+struct vmop_ladder_step {
+	uint64_t age_ns, len_ns;
+};
+
+/*
+ * How long intervals are at which age. Lengths and ages ascend. An age is at least
+ * the length of its step. Intervals of level i (vmop_db_interval) were made by step i - 1.
+ */
+#define VMOP_LADDER_MAX_STEPS 8
+struct vmop_setup_ladder {
+	uint64_t first_ns; /* of the intervals as recorded, as written; 0: not written */
+	struct vmop_ladder_step steps[VMOP_LADDER_MAX_STEPS];
+	size_t n_steps; /* 0: intervals are never merged */
+};
+
+/* When a session is closed and saved, and the next one begins. */
+struct vmop_setup_rotate {
+	bool is_daily;	/* when the local date changes */
+	uint64_t bytes; /* when the file has this size; 0: never for its size */
+};
+
+#define VMOP_MAX_SIZE_LEAST_BYTES ((uint64_t)16 << 20)
+#define VMOP_ROTATE_LEAST_BYTES ((uint64_t)1 << 20)
+
 struct vmop_setup {
 	struct vmop_setup_list events; /* values of --event as written; none: the default event */
 	unsigned separate;	       /* enum vmop_setup_separate */
@@ -90,10 +115,12 @@ struct vmop_setup {
 	struct vmop_stack_options stacks; /* keys callgraph and callgraph-depth */
 	uint64_t buffer_bytes;		  /* per CPU; 0: the source's default */
 	uint64_t flush_ns;		  /* 0.1 s .. 1 h */
-	uint64_t minute_after_ns;	  /* age at which 1 s intervals become 1 min; 0: never */
-	uint64_t hour_after_ns;		  /* age at which 1 min intervals become 1 h; 0: never */
-	mode_t session_mode;		  /* of the session files */
-	char *status_group;		  /* group that may read --status; NULL: root only */
+	struct vmop_setup_ladder ladder;
+	uint64_t keep_ns;   /* age at which intervals are deleted; 0: never */
+	uint64_t max_bytes; /* of the session on disk; 0: no bound */
+	struct vmop_setup_rotate rotate;
+	mode_t session_mode; /* of the session files */
+	char *status_group;  /* group that may read --status; NULL: root only */
 };
 
 /* Fill the set-up with the defaults. */
@@ -141,6 +168,9 @@ const char *vmop_setup_callgraph_word(enum vmop_stack_mode mode);
 
 /* Return whether the source is asked for contexts of guests' samples. */
 bool vmop_setup_wants_guest_context(const struct vmop_setup *setup);
+
+/* Set *ret to the steps that are longer than flush_ns, with flush_ns as its first length. */
+void vmop_setup_ladder_in_use(const struct vmop_setup *setup, struct vmop_setup_ladder *ret);
 
 /*
  * Split "PATH+0x1c000000" into path and offset. The caller frees *ret_path, which is NULL for "".

@@ -12,13 +12,16 @@
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/dirs/run-dir.h"
 #include "libutil/io.h"
+#include "libutil/json.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/dirs/run-dir.h"
 #include "opcontrol/command.h"
 #include "opcontrol/daemon.h"
 #include "opcontrol/inspect.h"
+#include "opcontrol/session-facts.h"
+#include "opcontrol/session-tables.h"
 #include "opcontrol/status.h"
 
 /* The number of daemons that may end before one takes the request. */
@@ -262,30 +265,43 @@ static struct vmop_error *do_shutdown(struct control_request *request, int *ret_
 	return err ? err : end_of_daemon(reply, pid);
 }
 
-/*
- * Do --save (name) or --reset (NULL) without a daemon. The caller holds the lock that prevents one
- * from starting.
- */
-static struct vmop_error *without_daemon(const struct control_request *request, const char *name)
+/* What happens to the current session. The word is that of the daemon's request. */
+enum change { SAVE, ROTATE, RESET };
+static const char *const change_words[] = {[SAVE] = "save", [ROTATE] = "rotate", [RESET] = "reset"};
+
+static struct vmop_error *keep_by_time(const char *dir, char **ret_name)
 {
-	const char *dir = request->setup.session_dir;
-	struct vmop_error *err = name ? vmop_session_save(dir, name) : vmop_session_discard(dir);
-	if (!err && name)
-		vmop_log_notice("kept as %s/%s%s", dir, name, VMOP_SESSION_SUFFIX);
+	struct vmop_error *err = vmop_session_keep(dir, ret_name);
+	return err || *ret_name ? err
+				: vmop_error_new(VMOP_ERROR_NOT_FOUND,
+						 "%s: there is no current session", dir);
+}
+
+/* Do it without a daemon. The caller holds the lock that prevents one from starting. */
+static struct vmop_error *without_daemon(const struct control_request *request, enum change change)
+{
+	const char *dir = request->setup.session_dir, *name = request->name;
+	_cleanup_free_ char *stamp = NULL;
+	struct vmop_error *err = change == SAVE	    ? vmop_session_save(dir, name)
+				 : change == ROTATE ? keep_by_time(dir, &stamp)
+						    : vmop_session_discard(dir);
+	if (!err && change != RESET)
+		vmop_log_notice("kept as %s/%s%s", dir, stamp ? stamp : name, VMOP_SESSION_SUFFIX);
 	return err;
 }
 
-static struct vmop_error *with_daemon(const struct control_request *request, const char *name,
+static struct vmop_error *with_daemon(const struct control_request *request, enum change change,
 				      int fd)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
-	json_t *ask = vmop_protocol_request(name ? "save" : "reset");
+	json_t *ask = vmop_protocol_request(change_words[change]);
+	const char *name = change == SAVE ? request->name : NULL;
 	if (ask && name)
 		json_object_set_new(ask, "name", json_string(name));
 	if (ask && request->n_changed)
 		json_object_set_new(ask, "session_dir", json_string(request->setup.session_dir));
 	struct vmop_error *err = control_daemon_call(fd, ask, &reply);
-	if (!err && name)
+	if (!err && change != RESET)
 		log_session_path(reply, "kept as");
 	if (!err && json_is_true(json_object_get(reply, "goes_on")))
 		vmop_log_notice("sampling goes on in a fresh session");
@@ -293,11 +309,11 @@ static struct vmop_error *with_daemon(const struct control_request *request, con
 }
 
 /*
- * Save or reset through the daemon, or without one under the lock that prevents one from starting.
- * VMOP_ERROR_BUSY: a daemon is starting or ending. Without a run directory no daemon can run.
+ * Save, rotate or reset through the daemon, or without one under the lock that prevents one from
+ * starting. VMOP_ERROR_BUSY: a daemon is starting or ending. Without a run directory no daemon can
+ * run.
  */
-static struct vmop_error *save_or_reset_once(const struct control_request *request,
-					     const char *name)
+static struct vmop_error *change_once(const struct control_request *request, enum change change)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
@@ -305,7 +321,7 @@ static struct vmop_error *save_or_reset_once(const struct control_request *reque
 	pid_t holder;
 	struct vmop_error *err = control_daemon_find(&fd);
 	if (!err && fd >= 0)
-		return with_daemon(request, name, fd);
+		return with_daemon(request, change, fd);
 	if (!err)
 		err = vmop_run_dir_open(&dir);
 	if (!err && dir.fd >= 0)
@@ -314,20 +330,20 @@ static struct vmop_error *save_or_reset_once(const struct control_request *reque
 		err = vmop_error_new(VMOP_ERROR_BUSY,
 				     "vmopd is just starting or ending: try again");
 	if (!err)
-		err = without_daemon(request, name);
+		err = without_daemon(request, change);
 	vmop_run_unlock(VMOP_RUN_PID, lock);
 	return err;
 }
 
-static struct vmop_error *save_or_reset(const struct control_request *request, const char *name)
+static struct vmop_error *change_session(const struct control_request *request, enum change change)
 {
 	static const struct timespec moment = {.tv_nsec = 20000000};
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
-	struct vmop_error *err = name ? vmop_session_check_name(name) : NULL;
+	struct vmop_error *err = change == SAVE ? vmop_session_check_name(request->name) : NULL;
 	if (err)
 		return err;
 	for (;;) {
-		err = save_or_reset_once(request, name);
+		err = change_once(request, change);
 		if (!err || err->code != VMOP_ERROR_BUSY ||
 		    vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
 			return err;
@@ -339,13 +355,50 @@ static struct vmop_error *save_or_reset(const struct control_request *request, c
 static struct vmop_error *do_save(struct control_request *request, int *ret_status)
 {
 	(void)ret_status;
-	return save_or_reset(request, request->name);
+	return change_session(request, SAVE);
+}
+
+static struct vmop_error *do_rotate(struct control_request *request, int *ret_status)
+{
+	(void)ret_status;
+	return change_session(request, ROTATE);
+}
+
+static struct vmop_error *do_list(struct control_request *request, int *ret_status)
+{
+	_cleanup_(vmop_json_cleanup) json_t *sessions = NULL;
+	(void)ret_status;
+	struct vmop_error *err = control_sessions_facts(request->setup.session_dir, &sessions);
+	if (err)
+		return err;
+	return request->json ? vmop_json_print(sessions, JSON_INDENT(2), stdout)
+			     : control_sessions_table(sessions);
+}
+
+static struct vmop_error *do_describe(struct control_request *request, int *ret_status)
+{
+	_cleanup_(vmop_json_cleanup) json_t *facts = NULL;
+	(void)ret_status;
+	struct vmop_error *err =
+		control_session_facts(request->setup.session_dir, request->name, &facts);
+	if (err)
+		return err;
+	if (request->json)
+		return vmop_json_print(facts, JSON_INDENT(2), stdout);
+	control_session_table(facts);
+	return NULL;
+}
+
+static struct vmop_error *do_delete(struct control_request *request, int *ret_status)
+{
+	(void)ret_status;
+	return vmop_session_delete(request->setup.session_dir, request->name);
 }
 
 static struct vmop_error *do_reset(struct control_request *request, int *ret_status)
 {
 	(void)ret_status;
-	return save_or_reset(request, NULL);
+	return change_session(request, RESET);
 }
 
 static struct vmop_error *do_status(struct control_request *request, int *ret_status)
@@ -447,6 +500,15 @@ const struct control_action control_actions[] = {
 	{"reset", 'R' << 8, NULL, "Discard the current session's samples", CONTROL_TAKES_DIR,
 	 do_reset},
 	{"save", 'v' << 8, "NAME", "Keep the current session as NAME", CONTROL_TAKES_DIR, do_save},
+	{"rotate", CONTROL_KEY_ROTATE, NULL,
+	 "Keep the current session under its time, and go on in the next one; =daily or =SIZE: a "
+	 "set-up option",
+	 CONTROL_TAKES_DIR, do_rotate},
+	{"list", 'L' << 8, NULL, "List the sessions", CONTROL_TAKES_DIR | CONTROL_TAKES_JSON,
+	 do_list},
+	{"describe", 'B' << 8, "NAME", "Show a session's detail, events, domains, size and losses",
+	 CONTROL_TAKES_DIR | CONTROL_TAKES_JSON, do_describe},
+	{"delete", 'X' << 8, "NAME", "Delete a saved session", CONTROL_TAKES_DIR, do_delete},
 	{"status", 'T' << 8, NULL, "Show the session, its samples, domains and losses",
 	 CONTROL_TAKES_JSON, do_status},
 	{"inspect", 'N' << 8, "DOMAIN|FILE",

@@ -6,8 +6,8 @@
  * Data passes this folder as follows. vmopcontrol.c parses the command line into a control_request:
  * it reads the set-up file and applies the options to it. An action in actions.c takes the request;
  * daemon.c finds or starts vmopd and exchanges one message with it per call (libutil/protocol.h).
- * status.c, inspect.c and lives.c print the reply with the helpers in show.c. command.c runs the
- * command of --run.
+ * status.c, inspect.c and lives.c print the reply with the helpers in show.c. session-facts.c reads
+ * sessions, and session-tables.c prints them. command.c runs the command of --run.
  *
  * One thread.
  */
@@ -21,7 +21,7 @@
 #include "libutil/error.h"
 #include "libutil/setup.h"
 
-#define CONTROL_N_ACTIONS 13
+#define CONTROL_N_ACTIONS 17
 #define CONTROL_MAX_CHANGED 32
 
 /* The parsed command line. It belongs to main; actions borrow it. */
@@ -33,7 +33,7 @@ struct control_request {
 	const char *changed[CONTROL_MAX_CHANGED]; /* the keys that options set */
 	size_t n_changed;
 	uint64_t duration_ns; /* 0: no limit given */
-	const char *name;     /* argument of --save or --inspect */
+	const char *name;     /* argument of --save, --delete, --describe or --inspect */
 	char **command;	      /* command of --run, NULL-terminated */
 	bool json;
 	bool stacks; /* --stacks */
@@ -61,6 +61,9 @@ struct control_action {
 	 */
 	struct vmop_error *(*act)(struct control_request *request, int *ret_status);
 };
+
+/* The action of --rotate. With a value, --rotate is a set-up option instead. */
+#define CONTROL_KEY_ROTATE ('O' << 8)
 
 /* The table, which ends with an entry without a name. */
 extern const struct control_action control_actions[CONTROL_N_ACTIONS + 1];

@@ -6,6 +6,8 @@ vmopcontrol_SOURCES = \
 	opcontrol/daemon.c opcontrol/daemon.h \
 	opcontrol/inspect.c opcontrol/inspect.h \
 	opcontrol/lives.c opcontrol/lives.h \
+	opcontrol/session-facts.c opcontrol/session-facts.h \
+	opcontrol/session-tables.c opcontrol/session-tables.h \
 	opcontrol/show.c opcontrol/show.h \
 	opcontrol/status.c opcontrol/status.h \
 	opcontrol/vmopcontrol.c

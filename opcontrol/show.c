@@ -51,6 +51,18 @@ char *control_domain_label(const json_t *domain)
 	return is_own ? strdup(name) : vmop_label(VMOP_LABEL_DOMAIN, name);
 }
 
+void control_format_size(uint64_t bytes, char ret[CONTROL_SIZE_BYTES])
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+	while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(ret, CONTROL_SIZE_BYTES, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
 #define LINE_WIDTH 80
 
 /* Break the value at blanks, so that it stays in its column. */

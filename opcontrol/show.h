@@ -36,6 +36,10 @@ bool control_set_text(struct libscols_line *line, size_t column, const char *raw
 /* Return a domain's name as shown (libutil/label.h); the caller frees it. NULL: out of memory. */
 char *control_domain_label(const json_t *domain);
 
+/* Format a size as "1.5 MiB" into ret. */
+#define CONTROL_SIZE_BYTES 64
+void control_format_size(uint64_t bytes, char ret[CONTROL_SIZE_BYTES]);
+
 /* Print a label and a value, which is broken at blanks so that it stays in its column. */
 void control_put_row(const char *label, const char *value);
 

@@ -25,14 +25,9 @@ static void put_span(double seconds)
 
 static void put_size(uint64_t bytes)
 {
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-	double value = (double)bytes;
-	size_t unit = 0;
-	while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
-		value /= 1024;
-		unit++;
-	}
-	printf(unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	char text[CONTROL_SIZE_BYTES];
+	control_format_size(bytes, text);
+	fputs(text, stdout);
 }
 
 static void put_events(const json_t *status)
@@ -400,6 +395,9 @@ static void put_session(const json_t *status)
 	put_samples(status);
 	put_losses(status);
 	put_pauses(status);
+	if (json_is_number(json_object_get(status, "longest_pause_s")))
+		printf("%-12s%.1f ms at most, of the thread that empties the rings\n", "pause",
+		       control_real(status, "longest_pause_s") * 1e3);
 	if (control_number(status, "failures")) {
 		printf("%-12s%" PRIu64 ", the last: ", "failures",
 		       control_number(status, "failures"));

@@ -35,6 +35,9 @@ enum option_key {
 	KEY_GUEST_CONTEXT,
 	KEY_CODE,
 	KEY_CALLGRAPH_DEPTH,
+	KEY_LADDER,
+	KEY_KEEP,
+	KEY_MAX_SIZE,
 	KEY_DURATION,
 	KEY_JSON,
 	KEY_STACKS,
@@ -101,13 +104,24 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{CALLGRAPH_DEPTH, KEY_CALLGRAPH_DEPTH, "N", 0,
 	 "Capture at most N frames of a call stack (default and most: 127)", GROUP_SETUP},
+	{"ladder", KEY_LADDER, "STEPS", 0,
+	 "How long intervals are up to which age (default: 1s:10m,1m:1d,10m:30d,1h), or off",
+	 GROUP_SETUP},
+	{"keep", KEY_KEEP, "TIME", 0,
+	 "Delete what is older (30d), also sessions that were saved by their time, or off "
+	 "(default)",
+	 GROUP_SETUP},
+	{"max-size", KEY_MAX_SIZE, "SIZE", 0,
+	 "Room on disk (2G), or off (default): the oldest detail goes first, then the oldest "
+	 "samples",
+	 GROUP_SETUP},
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
 	{"stacks", KEY_STACKS, NULL, 0,
 	 "With --inspect: show the call stacks of the guest's waiting threads", GROUP_OTHER},
-	{"json", KEY_JSON, NULL, 0, "With --status, --inspect, --list-events: for scripts",
-	 GROUP_OTHER},
+	{"json", KEY_JSON, NULL, 0,
+	 "With --status, --list, --describe, --inspect, --list-events: for scripts", GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
 	{"verbose", 'V', NULL, 0, "Log more; twice: everything", GROUP_OTHER},
@@ -129,11 +143,13 @@ static void make_options(void)
 	size_t n = 0;
 	all_options[n++] = (struct argp_option){.doc = "Actions:", .group = GROUP_ACTION};
 	for (const struct control_action *action = control_actions; action->name; action++)
-		all_options[n++] = (struct argp_option){.name = action->name,
-							.key = action->key,
-							.arg = action->arg,
-							.doc = action->help,
-							.group = GROUP_ACTION};
+		all_options[n++] = (struct argp_option){
+			.name = action->name,
+			.key = action->key,
+			.arg = action->key == CONTROL_KEY_ROTATE ? "daily|SIZE|off" : action->arg,
+			.doc = action->help,
+			.flags = action->key == CONTROL_KEY_ROTATE ? OPTION_ARG_OPTIONAL : 0,
+			.group = GROUP_ACTION};
 	memcpy(all_options + n, other_options, sizeof(other_options));
 }
 
@@ -210,6 +226,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct arguments *arguments = state->input;
 	struct control_request *request = &arguments->request;
 	const struct control_action *action = control_action_find(key);
+	if (key == CONTROL_KEY_ROTATE && arg) {
+		add_change(arguments, "rotate", arg);
+		return 0;
+	}
 	if (action && action->name) {
 		set_action(request, action);
 		if (action->arg)
@@ -300,7 +320,8 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start or --run");
 	if (request->json && !(action->takes & CONTROL_TAKES_JSON))
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "--json goes with --status, --inspect or --list-events");
+				      "--json goes with --status, --list, --describe, --inspect or "
+				      "--list-events");
 	if (request->stacks && !(action->takes & CONTROL_TAKES_STACKS))
 		return vmop_error_new(VMOP_ERROR_USAGE, "--stacks goes with --inspect");
 	for (size_t i = 0; i < arguments->n_changes; i++) {

@@ -3,6 +3,10 @@ EXTRA_DIST += tests/bench/run-events
 EXTRA_PROGRAMS += tests/bench/busy
 CLEANFILES += tests/bench/busy$(EXEEXT)
 check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-stacks
+# It is built with the tests, which make a day of it.
+check_PROGRAMS += tests/bench/make-month
+tests_bench_make_month_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_bench_make_month_LDADD = libdb/libdb.la $(SQLITE_LIBS) -lm
 tests_bench_cfi_tables_LDADD = libstack/libstack.la libutil/libutil.la
 tests_bench_read_stacks_LDADD = libdb/libdb.la
 EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed-load

@@ -8,6 +8,7 @@ integration_tests = \
 	tests/integration/control-options.sh \
 	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \
+	tests/integration/control-retention.sh \
 	tests/integration/control-storage.sh \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \

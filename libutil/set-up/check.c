@@ -2,7 +2,7 @@
 /* Checks of the set-up that need more than one key. */
 #include <string.h>
 
-#include "libutil/setup.h"
+#include "libutil/setup-key.h"
 
 static struct vmop_error *check_domains(const char *key, const struct vmop_setup_list *domains)
 {
@@ -59,6 +59,10 @@ struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 		err = check_kinds(setup);
 	if (!err)
 		err = check_off_cpu(setup);
+	if (!err)
+		err = vmop_setup_check_ladder(setup);
+	if (!err)
+		err = vmop_setup_check_retention(setup);
 	if (err)
 		return err;
 	if (setup->guest_context == VMOP_SETUP_CONTEXT_ON && !setup->guest_cpu_permille)

@@ -96,6 +96,7 @@ static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop
 	walk->last.is_known = false;
 	if (choice->is_empty)
 		return NULL;
+	apart.needs_no_times = !walk->query->sink && !(walk->query->dimensions & VMOP_BY_TIME);
 	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
 	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
 	const struct vmop_sample_sink *sink = walk->query->sink;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests: print the content of a session file, one "name value" per line, read only through
- * libdb: its info pairs, "samples", "intervals", "image SAMPLES NAME", "symbols NUMBER NAME",
- * "build-id BYTES NAME", "loss NUMBER NAME". Exit 1 with the reason if the file is unreadable or
- * fails libdb's check.
+ * libdb: its info pairs, "samples", "intervals", "first_ns" (the first interval's start), "image
+ * SAMPLES NAME", "symbols NUMBER NAME", "build-id BYTES NAME", "loss NUMBER NAME". Exit 1 with the
+ * reason if the file is unreadable or fails libdb's check.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 static struct vmop_error *print_interval(void *arg, const struct vmop_db_interval *interval)
 {
 	uint64_t *span = arg;
-	span[0]++;
+	if (!span[0]++)
+		span[2] = interval->start_ns;
 	span[1] += interval->len_ns;
 	return NULL;
 }
@@ -69,7 +70,7 @@ static struct vmop_error *print_info(struct vmop_db *db)
 
 static struct vmop_error *print_all(struct vmop_db *db)
 {
-	uint64_t samples = 0, span[2] = {0};
+	uint64_t samples = 0, span[3] = {0};
 	struct vmop_error *err = vmop_db_check(db);
 	if (!err)
 		err = print_info(db);
@@ -78,8 +79,9 @@ static struct vmop_error *print_all(struct vmop_db *db)
 	if (!err)
 		err = vmop_db_each_interval(db, print_interval, span);
 	if (!err)
-		printf("samples %" PRIu64 "\nintervals %" PRIu64 "\nspan_ns %" PRIu64 "\n", samples,
-		       span[0], span[1]);
+		printf("samples %" PRIu64 "\nintervals %" PRIu64 "\nspan_ns %" PRIu64
+		       "\nfirst_ns %" PRIu64 "\n",
+		       samples, span[0], span[1], span[2]);
 	if (!err)
 		err = vmop_db_each_image(db, print_image, db);
 	return err ? err : vmop_db_each_loss(db, print_loss, NULL);

@@ -63,7 +63,10 @@ static void every_key(void **state)
 			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
 			   "flush-interval = 0.5s\n"
-			   "rollup = 5m,2h\n"
+			   "ladder = 500ms:5m, 30s:2h,10m:1d,1h\n"
+			   "keep = 90d\n"
+			   "max-size = 3G\n"
+			   "rotate = 64M\n"
 			   "session-mode = 0600\n"
 			   "status-group = adm");
 	assert_null(vmop_setup_check(&setup));
@@ -89,8 +92,15 @@ static void every_key(void **state)
 	assert_int_equal(setup.stacks.max_frames, 64);
 	assert_int_equal(setup.buffer_bytes, 1 << 20);
 	assert_int_equal(setup.flush_ns, 500000000);
-	assert_int_equal(setup.minute_after_ns, 300000000000);
-	assert_int_equal(setup.hour_after_ns, 7200000000000);
+	assert_int_equal(setup.ladder.n_steps, 3);
+	assert_int_equal(setup.ladder.steps[0].age_ns, 300000000000);
+	assert_int_equal(setup.ladder.steps[0].len_ns, 30000000000);
+	assert_int_equal(setup.ladder.steps[2].age_ns, 86400000000000);
+	assert_int_equal(setup.ladder.steps[2].len_ns, 3600000000000);
+	assert_int_equal(setup.keep_ns, 90 * 86400000000000);
+	assert_int_equal(setup.max_bytes, (uint64_t)3 << 30);
+	assert_false(setup.rotate.is_daily);
+	assert_int_equal(setup.rotate.bytes, 64 << 20);
 	assert_int_equal(setup.session_mode, 0600);
 	assert_string_equal(setup.status_group, "adm");
 }
@@ -117,7 +127,10 @@ static void format_is_parsed_again(void **state)
 				   "callgraph-depth = 9\n"
 				   "buffer-size = 65536\n"
 				   "flush-interval = 1500ms\n"
-				   "rollup = 90s,2h\n"
+				   "ladder = 1500ms:90s,1m:1d,2h\n"
+				   "keep = 30d\n"
+				   "max-size = 1500M\n"
+				   "rotate = daily\n"
 				   "session-mode = 0640\n"
 				   "status-group = adm\n";
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
@@ -174,6 +187,32 @@ static void bad_lines(void **state)
 	refused("flush-interval = 1y\n", "1y", "100ms");
 	refused("guest-cpu = much\n", "much", "100%");
 	refused("guest-cpu = 101%\n", "101%", "100%");
+	refused("ladder = soon\n", "soon", "1s:10m");
+	refused("ladder =\n", "''", "1s:10m");
+	refused("ladder = 1s:10m\n", "10m", "1s alone");
+	refused("ladder = 1s:10m,1m:1d\n", "1d", "1s:10m,1m:1d,1d");
+	refused("ladder = 1s,1m\n", "1s,1m", "1s:10m");
+	refused("ladder = 1s:-1,1m\n", "1s:-1", "1s:10m");
+	refused("ladder = 0s:10m,1m\n", "0s", "1s:10m");
+	refused("ladder = 1s:10m:1h,1m\n", "1s:10m:1h", "1s:10m");
+	refused("ladder = 1s:10m,1s\n", "1s can't become 1s", "greater");
+	refused("ladder = 1s:1d,10m:30d,1m\n", "10m can't become 1m", "greater");
+	refused("ladder = 1s:10m,1m:1d,90s\n", "90s is no multiple of 1m", "2m");
+	refused("ladder = 1s:30s,1m\n", "30s", "1s:1m");
+	refused("ladder = 1s:10m,1m:10m,1h\n", "1m would end", "1m:20m");
+	refused("ladder = 1s:9m,2s:10m,4s:11m,8s:12m,16s:13m,32s:14m,64s:15m,128s:16m,256s:17m,"
+		"512s\n",
+		"ladder", "more than 9");
+	refused("ladder = 2s:10m,1m\n", "2s long", "with 1s");
+	refused("flush-interval = 5s\nladder = 1s:10m,1m\n", "1s long", "with 5s");
+	refused("keep = ever\n", "ever", "30d");
+	refused("keep = 0\n", "'0'", "30d");
+	refused("keep = 500ms\n", "500ms", "keep=1s");
+	refused("flush-interval = 1h\nkeep = 30m\n", "30m", "keep=1h");
+	refused("max-size = 15M\n", "15M", "16M");
+	refused("max-size = big\n", "big", "16M");
+	refused("rotate = weekly\n", "weekly", "daily");
+	refused("rotate = 4096\n", "4096", "1M");
 	refused("rollup = soon\n", "soon", "10m,1d");
 	refused("rollup = 10m,soon\n", "soon", "10m,1d");
 	refused("rollup = 1s,1d\n", "1s", "1m");
