@@ -106,9 +106,10 @@ static struct vmop_error *read_rows(struct vmop_db *db, sqlite3_stmt *stmt, stru
 	return err;
 }
 
-struct vmop_error *
-vmop_db_each_loss(struct vmop_db *db,
-		  struct vmop_error *(*each)(void *arg, const struct vmop_db_loss *loss), void *arg)
+struct vmop_error *vmop_db_each_loss_in(struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
+					struct vmop_error *(*each)(void *arg,
+								   const struct vmop_db_loss *loss),
+					void *arg)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	struct loss *losses = NULL, *loss, *next;
@@ -116,8 +117,17 @@ vmop_db_each_loss(struct vmop_db *db,
 	if (!err)
 		err = vmop_db_prepare(db,
 				      "SELECT interval, name, domain, event, count FROM loss"
+				      " WHERE (?1 = 0 AND ?2 = 0) OR interval = 0 OR interval IN"
+				      " (SELECT id FROM interval WHERE start_ns < ?2"
+				      " AND start_ns > ?1 - len_ns)"
 				      " ORDER BY interval, name, domain, event",
 				      &stmt);
+	if (!err) {
+		sqlite3_bind_int64(stmt, 1, (int64_t)(from_ns < INT64_MAX ? from_ns : INT64_MAX));
+		if (from_ns && !to_ns)
+			to_ns = INT64_MAX;
+		sqlite3_bind_int64(stmt, 2, (int64_t)(to_ns < INT64_MAX ? to_ns : INT64_MAX));
+	}
 	if (!err)
 		err = read_rows(db, stmt, &losses);
 	HASH_SORT(losses, compare);
@@ -130,4 +140,11 @@ vmop_db_each_loss(struct vmop_db *db,
 		free(loss);
 	}
 	return err;
+}
+
+struct vmop_error *
+vmop_db_each_loss(struct vmop_db *db,
+		  struct vmop_error *(*each)(void *arg, const struct vmop_db_loss *loss), void *arg)
+{
+	return vmop_db_each_loss_in(db, 0, 0, each, arg);
 }

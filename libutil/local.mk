@@ -11,6 +11,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/io.c libutil/io.h \
 	libutil/json.c libutil/json.h \
 	libutil/label.c libutil/label.h \
+	libutil/local-time.c libutil/local-time.h \
 	libutil/log.c libutil/log.h libutil/markup.c libutil/markup.h \
 	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
@@ -24,6 +25,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/stack-end.c libutil/stack-end.h \
 	libutil/guest-gap.c libutil/guest-gap.h \
 	libutil/thread.c libutil/thread.h \
+	libutil/time-words.c libutil/time-words.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm

@@ -36,7 +36,18 @@ opreport_libopreport_la_SOURCES = \
 	opreport/compare/routine.c opreport/compare/routine.h \
 	opreport/compare/side.c opreport/compare/side.h \
 	opreport/compare/side-words.c opreport/compare/side-words.h \
+	opreport/gate/baseline.c opreport/gate/baseline.h \
+	opreport/gate/bound.c opreport/gate/bound.h \
+	opreport/gate/change.c opreport/gate/change.h \
+	opreport/gate/exact-test.c opreport/gate/exact-test.h \
+	opreport/gate/figures.c opreport/gate/figures.h \
+	opreport/gate/gate.c opreport/gate/gate.h \
+	opreport/gate/gate-options.c opreport/gate/gate-options.h \
+	opreport/gate/shares.c opreport/gate/shares.h \
+	opreport/gate/shares-json.c opreport/gate/shares-json.h \
 	opreport/query/event-name.c opreport/query/event-name.h \
+	opreport/query/omission.c opreport/query/omission.h \
+	opreport/query/overlap.c opreport/query/overlap.h \
 	opreport/output/line-width.c opreport/output/line-width.h \
 	opreport/output/text-table.c opreport/output/text-table.h \
 	opreport/query/event-slots.c opreport/query/event-slots.h \
@@ -63,6 +74,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/result.c opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \
 	opreport/arrange/session.c opreport/arrange/session.h \
+	opreport/arrange/session-names.c opreport/arrange/session-names.h \
 	opreport/output/printing.c opreport/output/printing.h opreport/output/sheet.h \
 	opreport/options/option-word.c opreport/options/option-word.h \
 	opreport/options/symbol-options.c opreport/options/symbol-options.h \
@@ -70,6 +82,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/symbols.c opreport/query/symbols.h \
 	opreport/query/take.c opreport/query/take.h \
 	opreport/query/time-slots.c opreport/query/time-slots.h \
+	opreport/query/time-window.c opreport/query/time-window.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
 	opreport/output/time-text.c opreport/output/time-text.h \
@@ -167,7 +180,8 @@ opreport_libopreport_la_SOURCES += opreport/charts/chart-output-none.c
 endif
 
 bin_PROGRAMS += vmopreport
-vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h opreport/settings.c opreport/settings.h
+vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h \
+	opreport/gate-report.c opreport/gate-report.h opreport/settings.c opreport/settings.h
 vmopreport_LDADD = opreport/libopreport.la
 
 bin_PROGRAMS += vmoptop

@@ -15,6 +15,7 @@
 #include "libutil/options.h"
 #include "opreport/charts/chart-times.h"
 #include "opreport/compare-report.h"
+#include "opreport/gate-report.h"
 #include "opreport/options/option-word.h"
 #include "opreport/query/idle.h"
 #include "opreport/stacks/inclusive.h"
@@ -349,7 +350,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &settings->symbol_options;
 		state->child_inputs[1] = &settings->chart;
-		state->child_inputs[2] = &settings->spec;
+		state->child_inputs[2] = &settings->gate;
+		state->child_inputs[3] = &settings->spec;
 		return 0;
 	case ARGP_KEY_ARG:
 		settings->err = keep_spec_word(settings, arg);
@@ -388,6 +390,7 @@ static struct vmop_error *parse_arguments(struct vmop_settings *settings, int ar
 	static const struct argp_child children[] = {
 		{&vmop_symbol_options_argp, 0, "Sources of symbols:", 4},
 		{&vmop_chart_argp, 0, "Charts:", 6},
+		{&vmop_gate_argp, 0, "Gates:", 7},
 		{&vmop_spec_argp, 0, "", 10},
 		{0}};
 	static const struct argp argp = {
@@ -406,6 +409,8 @@ static struct vmop_error *parse_arguments(struct vmop_settings *settings, int ar
 		return vmop_steal(&settings->symbol_options.err);
 	if (settings->chart.err)
 		return vmop_steal(&settings->chart.err);
+	if (settings->gate.err)
+		return vmop_steal(&settings->gate.err);
 	if (settings->spec.err)
 		return vmop_steal(&settings->spec.err);
 	return vmop_error_os(failed, "reading the command line");
@@ -657,6 +662,9 @@ struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char 
 		err = vmop_chart_check_build();
 	if (err)
 		return err;
+	err = vmop_gate_report_check(ret);
+	if (err)
+		return err;
 	if (ret->braces.n)
 		return vmop_compare_report_check(ret);
 	if (ret->has_per)
@@ -675,5 +683,6 @@ void vmop_settings_deinit(struct vmop_settings *settings)
 	vmop_words_deinit(&settings->callees);
 	vmop_words_deinit(&settings->spec_words);
 	vmop_braces_deinit(&settings->braces);
+	vmop_gate_options_deinit(&settings->gate);
 	vmop_spec_deinit(&settings->spec);
 }

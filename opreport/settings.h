@@ -11,6 +11,7 @@
 #include "opreport/charts/chart-settings.h"
 #include "opreport/compare/braces.h"
 #include "opreport/compare/per.h"
+#include "opreport/gate/gate-options.h"
 #include "opreport/options/symbol-options.h"
 #include "opreport/output/output.h"
 #include "opreport/query/query.h"
@@ -34,6 +35,7 @@ struct vmop_settings {
 	struct vmop_per per;	      /* --per, of a comparison */
 	struct vmop_symbol_options symbol_options;
 	struct vmop_chart_settings chart;
+	struct vmop_gate_options gate;
 	struct vmop_query query;
 	struct vmop_arrangement arrangement;
 	struct vmop_report_options report;

@@ -16,6 +16,7 @@
 #include "opreport/charts/chart-rows.h"
 #include "opreport/charts/chart-times.h"
 #include "opreport/compare-report.h"
+#include "opreport/gate-report.h"
 #include "opreport/output/printing.h"
 #include "opreport/settings.h"
 #include "opreport/stacks/inclusive.h"
@@ -383,10 +384,16 @@ int main(int argc, char **argv)
 	if (!err && !settings.has_width && !settings.output_file)
 		settings.output_options.width_columns = vmop_terminal_columns(STDOUT_FILENO);
 	if (!err)
-		err = settings.braces.n	       ? vmop_compare_report(&settings)
+		err = settings.gate.quiet      ? NULL
+		      : settings.braces.n      ? vmop_compare_report(&settings)
 		      : settings.list_sessions ? list_sessions(&settings)
 					       : report_session(&job);
+	bool is_crossed = false;
+	if (!err)
+		err = vmop_gate_report(&settings, &is_crossed);
 	int status = vmop_error_exit_status(err);
+	if (!err && is_crossed)
+		status = VMOP_EXIT_CROSSED;
 	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	job_deinit(&job);
 	vmop_settings_deinit(&settings);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/arrange/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "opreport/arrange/session-names.h"
 #include "opreport/output/time-text.h"
 #include "opreport/query/catalog.h"
 
-#define SUFFIX ".vmop"
+#define SUFFIX VMOP_SESSION_FILE_SUFFIX
 #define CURRENT "current"
 
 static const char *session_dir(const struct vmop_spec *spec)
@@ -22,65 +23,23 @@ static const char *session_dir(const struct vmop_spec *spec)
 	return spec->session_dir ? spec->session_dir : VMOP_STATEDIR;
 }
 
-/* Write "NAME" of "NAME.vmop" to ret.  Return false for other files. */
-static bool name_of_file(const char *file, char *ret, size_t ret_bytes)
-{
-	size_t len = strlen(file), suffix_len = strlen(SUFFIX);
-	if (len <= suffix_len || strcmp(file + len - suffix_len, SUFFIX) != 0 ||
-	    len - suffix_len >= ret_bytes)
-		return false;
-	memcpy(ret, file, len - suffix_len);
-	ret[len - suffix_len] = '\0';
-	return true;
-}
-
-static int is_session_file(const struct dirent *entry)
-{
-	char name[sizeof(entry->d_name)];
-	return name_of_file(entry->d_name, name, sizeof(name));
-}
-
-struct file_list {
-	struct dirent **entries;
-	int n;
-};
-
-static void file_list_deinit(struct file_list *files)
-{
-	for (int i = 0; i < files->n; i++)
-		free(files->entries[i]);
-	free(files->entries);
-}
-
-static struct vmop_error *file_list_init(struct file_list *files, const char *dir)
-{
-	*files = (struct file_list){0};
-	int n = scandir(dir, &files->entries, is_session_file, alphasort);
-	if (n < 0)
-		return vmop_error_os(errno, "session directory %s", dir);
-	files->n = n;
-	return NULL;
-}
-
 #define HOW_TO_MAKE_ONE "'vmopcontrol --start' records one, --session-dir=DIR looks elsewhere"
 
 /* Return an error for a missing session that lists the existing ones. */
 static struct vmop_error *no_such_session(const char *name, const char *dir)
 {
-	_cleanup_(file_list_deinit) struct file_list files = {0};
-	struct vmop_error *err = file_list_init(&files, dir);
+	_cleanup_(vmop_words_deinit) struct vmop_words there = {0};
+	struct vmop_error *err = vmop_session_names_list(dir, &there);
 	if (err && err->os_errno != ENOENT)
 		return err;
 	vmop_error_destroy(err);
-	if (!files.n)
+	if (!there.n)
 		return vmop_error_new(VMOP_ERROR_CANT, "no sessions in %s; " HOW_TO_MAKE_ONE, dir);
 	char names[160] = "";
 	size_t len = 0;
-	for (int i = 0; i < files.n && len < sizeof(names) - 1; i++) {
-		int stem = (int)(strlen(files.entries[i]->d_name) - strlen(SUFFIX));
-		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.*s", i ? ", " : "",
-					stem, files.entries[i]->d_name);
-	}
+	for (size_t i = 0; i < there.n && len < sizeof(names) - 1; i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "",
+					there.items[i]);
 	if (len >= sizeof(names) - 1)
 		memcpy(names + sizeof(names) - 4, "...", 4);
 	return vmop_error_new(VMOP_ERROR_CANT,
@@ -103,28 +62,12 @@ static struct vmop_error *path_of(const struct vmop_spec *spec, const char *name
 		       : no_such_session(name, session_dir(spec));
 }
 
-/* Return an error if the file at path is already open: its samples would count twice. */
-static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, struct stat *files,
-					 const char *name, const char *path)
-{
-	struct stat *file = &files[sessions->n];
-	if (stat(path, file))
-		return vmop_error_os(errno, "%s", path);
-	for (size_t i = 0; i < sessions->n; i++) {
-		if (files[i].st_dev == file->st_dev && files[i].st_ino == file->st_ino)
-			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "session: '%s' and '%s' are the same file",
-					      sessions->items[i].name, name);
-	}
-	return NULL;
-}
-
-/* Set *ret to the time when the regular file `file` in dir was written; false: no such file. */
-static bool time_written(const char *dir, const char *file, struct timespec *ret)
+/* Set *ret to the time when a session's regular file in dir was written; false: no such file. */
+static bool time_written(const char *dir, const char *name, struct timespec *ret)
 {
 	_cleanup_free_ char *path = NULL;
 	struct stat st;
-	if (asprintf(&path, "%s/%s", dir, file) < 0) {
+	if (asprintf(&path, "%s/%s" SUFFIX, dir, name) < 0) {
 		path = NULL;
 		return false;
 	}
@@ -142,62 +85,124 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 /* Return the name of the session of dir that was written last, or NULL. The caller frees it. */
 static char *find_newest(const char *dir)
 {
-	_cleanup_(file_list_deinit) struct file_list files = {0};
+	_cleanup_(vmop_words_deinit) struct vmop_words there = {0};
 	const char *newest = NULL;
 	struct timespec written, last = {0};
-	vmop_error_destroy(file_list_init(&files, dir));
-	for (int i = 0; i < files.n; i++) {
-		const char *file = files.entries[i]->d_name;
-		if (!time_written(dir, file, &written) || (newest && !is_later(&written, &last)))
+	vmop_error_destroy(vmop_session_names_list(dir, &there));
+	for (size_t i = 0; i < there.n; i++) {
+		if (!time_written(dir, there.items[i], &written) ||
+		    (newest && !is_later(&written, &last)))
 			continue;
-		newest = file;
+		newest = there.items[i];
 		last = written;
 	}
-	return newest ? strndup(newest, strlen(newest) - strlen(SUFFIX)) : NULL;
+	return newest ? strdup(newest) : NULL;
 }
 
-/* Return the session to report by default: the current one, else the newest. */
-static const char *default_name(const struct vmop_spec *spec, struct vmop_sessions *sessions)
+/* Append a copy of a name; NULL: no memory. */
+static struct vmop_error *add_name(struct vmop_words *names, char *copy)
+{
+	if (!copy || !vmop_array_reserve(names->items, names->capacity, names->n + 1)) {
+		free(copy);
+		return &vmop_error_no_memory;
+	}
+	names->items[names->n++] = copy;
+	return NULL;
+}
+
+/* Append the session to report by default: the current one, else the newest. */
+static struct vmop_error *add_default(const struct vmop_spec *spec, struct vmop_words *names)
 {
 	_cleanup_free_ char *path = NULL;
+	char *newest = NULL;
 	if (asprintf(&path, "%s/" CURRENT SUFFIX, session_dir(spec)) < 0) {
 		path = NULL;
-		return CURRENT;
+		return &vmop_error_no_memory;
 	}
 	if (access(path, F_OK) < 0 && errno == ENOENT)
-		sessions->newest = find_newest(session_dir(spec));
-	return sessions->newest ? sessions->newest : CURRENT;
+		newest = find_newest(session_dir(spec));
+	return add_name(names, newest ? newest : strdup(CURRENT));
+}
+
+/* List the names of the sessions to open, and set *ret_n_named to how many the spec names itself.
+ */
+static struct vmop_error *list_names(const struct vmop_spec *spec, struct vmop_words *names,
+				     size_t *ret_n_named)
+{
+	uint64_t from_ns, to_ns;
+	bool wants_all = false;
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < spec->sessions.n && !err; i++) {
+		bool is_all = !strcmp(spec->sessions.items[i], VMOP_ALL_SESSIONS);
+		wants_all |= is_all;
+		if (!is_all)
+			err = add_name(names, strdup(spec->sessions.items[i]));
+	}
+	*ret_n_named = names->n;
+	bool is_absolute = vmop_time_window_is_absolute(&spec->time, &from_ns, &to_ns);
+	if (!err && (wants_all || (!names->n && is_absolute)))
+		err = vmop_session_names_in(session_dir(spec), &spec->time, names);
+	if (err && !wants_all && err->os_errno == ENOENT) { /* the default is missing, too */
+		vmop_error_destroy(err);
+		err = NULL;
+	}
+	if (!err && !names->n && wants_all)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      is_absolute ? "no session in %s is of that time"
+						  : "no sessions in %s; " HOW_TO_MAKE_ONE,
+				      session_dir(spec));
+	return err || names->n ? err : add_default(spec, names);
+}
+
+/* Open the next session, unless it is open already: its samples would count twice. */
+static struct vmop_error *open_session(const struct vmop_spec *spec, const char *name,
+				       bool is_named, struct stat *files, struct vmop_sessions *ret)
+{
+	_cleanup_free_ char *path = NULL;
+	struct vmop_session_input *item = &ret->items[ret->n];
+	struct stat *file = &files[ret->n];
+	struct vmop_error *err = path_of(spec, name, &path);
+	if (err)
+		return err;
+	if (stat(path, file))
+		return vmop_error_os(errno, "%s", path);
+	for (size_t i = 0; i < ret->n; i++) {
+		if (files[i].st_dev != file->st_dev || files[i].st_ino != file->st_ino)
+			continue;
+		return is_named ? vmop_error_new(VMOP_ERROR_USAGE,
+						 "session: '%s' and '%s' are the same file",
+						 ret->items[i].name, name)
+				: NULL;
+	}
+	err = vmop_db_open(path, &item->db);
+	if (err)
+		return err;
+	item->name = name;
+	ret->n++;
+	if (vmop_db_left_out(item->db))
+		vmop_log_warning("%s", vmop_db_left_out(item->db));
+	return NULL;
 }
 
 struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret)
 {
-	size_t n = spec->sessions.n ? spec->sessions.n : 1;
+	size_t n_named;
 	*ret = (struct vmop_sessions){0};
-	if (n > VMOP_SESSIONS_MAX)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "session: takes at most %d sessions, not %zu",
-				      VMOP_SESSIONS_MAX, n);
+	struct vmop_error *err = list_names(spec, &ret->names, &n_named);
+	size_t n = ret->names.n;
+	if (!err && n > VMOP_SESSIONS_MAX)
+		err = vmop_error_new(VMOP_ERROR_USAGE,
+				     "session: takes at most %d sessions, not %zu",
+				     VMOP_SESSIONS_MAX, n);
+	if (err)
+		return err;
 	ret->items = calloc(n, sizeof(*ret->items));
 	_cleanup_free_ struct stat *files = calloc(n, sizeof(*files));
 	if (!ret->items || !files)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *path = NULL;
-		struct vmop_session_input *item = &ret->items[i];
-		item->name = spec->sessions.n ? spec->sessions.items[i] : default_name(spec, ret);
-		struct vmop_error *err = path_of(spec, item->name, &path);
-		if (!err)
-			err = check_distinct(ret, files, item->name, path);
-		if (!err)
-			err = vmop_db_open(path, &item->db);
-		if (err)
-			return err;
-		ret->n++;
-		const char *left_out = vmop_db_left_out(item->db);
-		if (left_out)
-			vmop_log_warning("%s", left_out);
-	}
-	return NULL;
+	for (size_t i = 0; i < n && !err; i++)
+		err = open_session(spec, ret->names.items[i], i < n_named, files, ret);
+	return err;
 }
 
 void vmop_sessions_deinit(struct vmop_sessions *sessions)
@@ -205,7 +210,7 @@ void vmop_sessions_deinit(struct vmop_sessions *sessions)
 	for (size_t i = 0; i < sessions->n; i++)
 		vmop_db_close(sessions->items[i].db);
 	free(sessions->items);
-	free(sessions->newest);
+	vmop_words_deinit(&sessions->names);
 	*sessions = (struct vmop_sessions){0};
 }
 
@@ -290,14 +295,14 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 
 /* Fill the row of one session, or its state with the error if it cannot be read. */
 static struct vmop_error *list_session(struct vmop_session_list *list, const char *dir,
-				       const char *file, struct listed_session *session)
+				       const char *name, struct listed_session *session)
 {
 	_cleanup_free_ char *path = NULL;
-	if (asprintf(&path, "%s/%s", dir, file) < 0) {
+	if (asprintf(&path, "%s/%s" SUFFIX, dir, name) < 0) {
 		path = NULL;
 		return &vmop_error_no_memory;
 	}
-	name_of_file(file, session->name, sizeof(session->name));
+	snprintf(session->name, sizeof(session->name), "%s", name);
 	struct vmop_error *err =
 		vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > LIST_MAX_CPU_NS
 			? vmop_error_new(VMOP_ERROR_LIMIT,
@@ -352,19 +357,19 @@ static void list_values(const struct vmop_sheet *sheet, size_t row, size_t detai
 
 static struct vmop_error *fill_list(struct vmop_session_list *list, const char *dir)
 {
-	_cleanup_(file_list_deinit) struct file_list files = {0};
-	struct vmop_error *err = file_list_init(&files, dir);
+	_cleanup_(vmop_words_deinit) struct vmop_words names = {0};
+	struct vmop_error *err = vmop_session_names_list(dir, &names);
 	if (err)
 		return err;
-	if (!files.n)
+	if (!names.n)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no sessions in %s; " HOW_TO_MAKE_ONE,
 				      dir);
-	size_t n = (size_t)files.n;
+	size_t n = names.n;
 	list->sessions = vmop_arena_alloc(&list->arena, n * sizeof(*list->sessions));
 	if (!list->sessions)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < n && !err; i++)
-		err = list_session(list, dir, files.entries[i]->d_name, &list->sessions[i]);
+		err = list_session(list, dir, names.items[i], &list->sessions[i]);
 	list->sheet = (struct vmop_sheet){
 		.columns = list_columns,
 		.n_columns = sizeof(list_columns) / sizeof(*list_columns),

@@ -9,16 +9,20 @@
 #include "opreport/query/spec.h"
 
 struct vmop_sessions {
-	struct vmop_session_input *items; /* n; names belong to the spec, or are `newest` */
+	struct vmop_session_input *items; /* n; their names are in `names` */
 	size_t n;
-	char *newest; /* name of the newest session; NULL: unused */
+	struct vmop_words names;
 };
 
 /*
- * Open the sessions that a spec names, else "current", else the session that was written last.  A
- * name is NAME.vmop in the session directory, or a path if it contains '/'.  For a missing session,
- * the error lists the existing ones and how to record one (VMOP_ERROR_CANT).  One file named twice
- * is VMOP_ERROR_USAGE.  The caller deinitialises ret also after an error.
+ * Open the sessions that a spec names.  A name is NAME.vmop in the session directory, or a path if
+ * it contains '/', or "all": the sessions of the directory, in the order of time.  A spec without
+ * sessions is of all that overlap its time, if that does not depend on a session; else, or if none
+ * does, of "current", or the session that was written last.
+ *
+ * For a missing session, the error lists the existing ones and how to record one (VMOP_ERROR_CANT).
+ * One file named twice is VMOP_ERROR_USAGE, unless "all" has it.  The caller deinitialises ret also
+ * after an error.
  */
 struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret);
 void vmop_sessions_deinit(struct vmop_sessions *sessions);

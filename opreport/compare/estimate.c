@@ -5,13 +5,13 @@
 
 static const double z = 2.5758293035489004; /* 99 % of a normal distribution lie within z */
 
-struct vmop_interval vmop_interval_of_share(double samples, double all)
+struct vmop_interval vmop_interval_of_share_within(double samples, double all, double within)
 {
 	if (!(all > 0))
 		return (struct vmop_interval){0};
-	double share = samples / all, zz = z * z;
+	double share = samples / all, zz = within * within;
 	double middle = share + zz / (2 * all);
-	double half = z * sqrt(share * (1 - share) / all + zz / (4 * all * all));
+	double half = within * sqrt(share * (1 - share) / all + zz / (4 * all * all));
 	double low = (middle - half) / (1 + zz / all), high = (middle + half) / (1 + zz / all);
 	return (struct vmop_interval){
 		.is_known = true,
@@ -19,6 +19,25 @@ struct vmop_interval vmop_interval_of_share(double samples, double all)
 		.low = samples > 0 ? fmax(low, 0) : 0,
 		.high = samples < all ? fmin(high, 1) : 1,
 	};
+}
+
+struct vmop_interval vmop_interval_of_share(double samples, double all)
+{
+	return vmop_interval_of_share_within(samples, all, z);
+}
+
+/* Bisect: erfc(z / sqrt(2)) is the chance of being beyond z, and falls with z. */
+double vmop_interval_z(double chance)
+{
+	double low = 0, high = 38; /* beyond it the chance is 0 in double precision */
+	for (int i = 0; i < 100; i++) {
+		double middle = (low + high) / 2;
+		if (erfc(middle / sqrt(2)) > chance)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 struct vmop_interval vmop_interval_of_count(double samples)

@@ -41,6 +41,13 @@ struct vmop_interval {
 /* Estimate a share from `samples` of `all` samples.  Unknown if all is 0. */
 struct vmop_interval vmop_interval_of_share(double samples, double all);
 
+/*
+ * Estimate it with an interval of another confidence: within z of a normal distribution, as
+ * vmop_interval_z returns it for the chance, in (0, 1), that the interval misses the share.
+ */
+struct vmop_interval vmop_interval_of_share_within(double samples, double all, double z);
+double vmop_interval_z(double chance);
+
 /* Estimate the mean of a count. */
 struct vmop_interval vmop_interval_of_count(double samples);
 

@@ -54,9 +54,11 @@ static double events_per_sample(struct vmop_count row, struct vmop_count all)
 }
 
 /* Return the share of a side's total, whose limits do not leave 0 to 1. */
-static struct vmop_interval share(struct vmop_count row, struct vmop_count all)
+static struct vmop_interval share(struct vmop_count row, struct vmop_count all, double z)
 {
-	struct vmop_interval ret = vmop_interval_of_share((double)row.samples, (double)all.samples);
+	const double samples = (double)row.samples, of = (double)all.samples;
+	struct vmop_interval ret = z > 0 ? vmop_interval_of_share_within(samples, of, z)
+					 : vmop_interval_of_share(samples, of);
 	if (!all.samples)
 		return ret;
 	ret = vmop_interval_scale(ret, events_per_sample(row, all) / events_per_sample(all, all));
@@ -70,9 +72,9 @@ struct vmop_interval vmop_per_estimate(enum vmop_per_kind kind, const struct vmo
 	const struct vmop_count row = measure->row, all = measure->all, work = measure->work;
 	double weight = events_per_sample(row, all);
 	if (kind == VMOP_PER_SAMPLES)
-		return vmop_interval_scale(share(row, all), 100);
+		return vmop_interval_scale(share(row, all, measure->z), 100);
 	if (kind == VMOP_PER_EVENT && measure->is_work)
-		return share(row, all);
+		return share(row, all, 0);
 	if (kind == VMOP_PER_EVENT)
 		return vmop_interval_scale(
 			vmop_interval_of_quotient((double)row.samples, (double)work.samples),

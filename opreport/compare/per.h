@@ -41,6 +41,7 @@ struct vmop_measure {
 	struct vmop_count work;	    /* PER_EVENT: of that event, in the whole side */
 	bool is_work;		    /* PER_EVENT: the event itself is that one */
 	double exposure;	    /* PER_TIME: seconds; PER_UNITS: units */
+	double z;		    /* PER_SAMPLES: see estimate.h; 0: of 99 % */
 };
 
 /*

@@ -292,15 +292,38 @@ static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
+/* Keep an interval, to compare it with those of other sessions. */
+static bool keep_interval(struct vmop_session_facts *facts, struct vmop_span span)
+{
+	if (facts->n_intervals >= VMOP_ITEMS_MAX) {
+		struct vmop_span *last = &facts->intervals[facts->n_intervals - 1];
+		last->to_ns = span.to_ns > last->to_ns ? span.to_ns : last->to_ns;
+		return true;
+	}
+	if (!vmop_array_reserve(facts->intervals, facts->intervals_capacity,
+				facts->n_intervals + 1))
+		return false;
+	facts->intervals[facts->n_intervals++] = span;
+	return true;
+}
+
 static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval *interval)
 {
 	const struct loader *loader = arg;
 	struct vmop_session_facts *facts = &loader->catalog->sessions[loader->session];
-	if (!facts->start_ns || interval->start_ns < facts->start_ns)
-		facts->start_ns = interval->start_ns;
-	if (interval->start_ns + interval->len_ns > facts->end_ns)
-		facts->end_ns = interval->start_ns + interval->len_ns;
-	return NULL;
+	struct vmop_span span = {interval->start_ns, interval->start_ns + interval->len_ns};
+	if (!facts->start_ns || span.from_ns < facts->start_ns)
+		facts->start_ns = span.from_ns;
+	if (span.to_ns > facts->end_ns)
+		facts->end_ns = span.to_ns;
+	bool is_kept = loader->catalog->n_sessions < 2 || keep_interval(facts, span);
+	return is_kept ? NULL : &vmop_error_no_memory;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct vmop_span *x = a, *y = b;
+	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
 static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
@@ -356,6 +379,9 @@ static struct vmop_error *load_facts(struct loader *loader)
 	struct vmop_error *err = vmop_db_each_interval(loader->db, add_interval, loader);
 	if (err)
 		return err;
+	if (facts->n_intervals > 1)
+		qsort(facts->intervals, facts->n_intervals, sizeof(*facts->intervals),
+		      compare_spans);
 	vmop_parse_u64(start, 10, &facts->start_ns);
 	facts->is_finished = vmop_parse_u64(end, 10, &facts->end_ns);
 	if (facts->end_ns < facts->start_ns)
@@ -582,6 +608,8 @@ void vmop_catalog_deinit(struct vmop_catalog *catalog)
 		free(tables[i]->parts);
 		free(tables[i]->items);
 	}
+	for (size_t s = 0; catalog->sessions && s < catalog->n_sessions; s++)
+		free(catalog->sessions[s].intervals);
 	free(catalog->sessions);
 	free(catalog->losses);
 	vmop_arena_deinit(&catalog->arena);

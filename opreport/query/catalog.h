@@ -16,6 +16,7 @@
 #include "libdb/db.h"
 #include "libutil/error.h"
 #include "opreport/query/arena.h"
+#include "opreport/query/overlap.h"
 
 #define VMOP_NO_SLOT UINT32_MAX
 #define VMOP_SESSIONS_MAX 256 /* in one report: each keeps some files open */
@@ -131,6 +132,12 @@ struct vmop_session_facts {
 	const char *guest_context;  /* what was captured beside guests' samples; "": nothing */
 	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
+	/*
+	 * The intervals, ascending by start, if the catalog has several sessions.  Those beyond
+	 * VMOP_ITEMS_MAX are one with the last.
+	 */
+	struct vmop_span *intervals;
+	size_t n_intervals, intervals_capacity;
 };
 
 /* A loss: samples or records that the source or the daemon dropped or could not read. */

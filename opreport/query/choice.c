@@ -9,7 +9,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
-#include "opreport/query/identity.h"
+#include "opreport/query/omission.h"
 
 enum {
 	MAX_SHOWN = 8,		  /* names in an error message */
@@ -352,15 +352,22 @@ static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog 
 	if (!choice->sessions)
 		return &vmop_error_no_memory;
 	choice->n_sessions = catalog->n_sessions;
-	struct vmop_error *err = vmop_spec_time(spec, catalog->start_ns, catalog->end_ns,
-						&choice->from_ns, &choice->to_ns);
-	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
+	struct vmop_error *err = vmop_time_window_resolve(
+		&spec->time, catalog->start_ns, catalog->end_ns, &choice->from_ns, &choice->to_ns);
+	if (err)
+		return err;
+	_cleanup_free_ struct vmop_omissions *omissions =
+		calloc(choice->n_sessions, sizeof(*omissions));
+	if (!omissions)
+		return &vmop_error_no_memory;
+	err = vmop_omissions_find(catalog, omissions);
+	for (size_t s = 0; s < choice->n_sessions; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
+		session->omissions = omissions[s].items; /* freed with the choice */
 		session->filter.from_ns = choice->from_ns;
 		session->filter.to_ns = choice->to_ns;
-		err = vmop_domains_omissions(catalog, s, &session->omissions,
-					     &session->filter.n_omissions);
 		session->filter.omissions = session->omissions;
+		session->filter.n_omissions = omissions[s].n;
 	}
 	return err;
 }
@@ -377,7 +384,7 @@ struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_cata
 	if (!err)
 		err = select_numbers(choice, spec);
 	fill_filters(choice, by_bill);
-	choice->is_everything = !spec->has_time && !spec->events.n && !spec->domains.n &&
+	choice->is_everything = !spec->time.is_set && !spec->events.n && !spec->domains.n &&
 				!spec->images.n && !spec->tasks.n && !spec->tgids.n &&
 				!spec->tids.n && !spec->cpus.n && !spec->vcpus.n &&
 				!spec->certainties;

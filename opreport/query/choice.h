@@ -38,7 +38,7 @@ struct vmop_choice {
 /*
  * Initialise choice from spec, and set `selected` of the catalog's items.  by_bill: domain: selects
  * the domains that are billed, else the domains whose code ran.  Samples that are omitted because
- * another session has them (identity.h) do not clear is_everything.
+ * another session has them (omission.h) do not clear is_everything.
  *
  * A word without wildcards that matches no item is VMOP_ERROR_USAGE with a list of the items.
  * Globs and numbers without a match are VMOP_ERROR_NOT_FOUND.  The caller deinitialises choice also

@@ -4,18 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/parse.h"
-
-#define TIME_FORMS                                                                                 \
-	"HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], @SECONDS, +DURATION, -DURATION, joined by '..'"
 
 /* ---- words and numbers --------------------------------------------------- */
 
@@ -120,191 +115,6 @@ bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value)
 	return false;
 }
 
-/* ---- time ---------------------------------------------------------------- */
-
-/* Parse "HH:MM[:SS]", since midnight.  *ret_span_ns is its precision: a minute or a second. */
-static bool parse_of_day(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
-{
-	struct tm tm = {0};
-	const char *end = strptime(text, "%H:%M", &tm);
-	*ret_span_ns = 60 * VMOP_NS_PER_S;
-	if (end && *end == ':') {
-		end = strptime(end, ":%S", &tm);
-		*ret_span_ns = VMOP_NS_PER_S;
-	}
-	*ret_ns = (uint64_t)((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * VMOP_NS_PER_S;
-	return end && !*end;
-}
-
-/* Parse "YYYY-MM-DD[THH:MM[:SS]]", local time.  *ret_span_ns: likewise, or a day. */
-static bool parse_date(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
-{
-	struct tm tm = {.tm_isdst = -1};
-	uint64_t of_day_ns = 0;
-	const char *end = strptime(text, "%Y-%m-%d", &tm);
-	*ret_span_ns = 24 * 3600 * VMOP_NS_PER_S;
-	if (!end || (*end && (*end != 'T' || !parse_of_day(end + 1, &of_day_ns, ret_span_ns))))
-		return false;
-	uint64_t of_day_s = of_day_ns / VMOP_NS_PER_S;
-	tm.tm_hour = (int)(of_day_s / 3600);
-	tm.tm_min = (int)(of_day_s / 60 % 60);
-	tm.tm_sec = (int)(of_day_s % 60);
-	time_t seconds = mktime(&tm);
-	if (seconds < 0)
-		return false;
-	*ret_ns = (uint64_t)seconds * VMOP_NS_PER_S;
-	return true;
-}
-
-/* Parse "SECONDS[.FRACTION]", with at most nine digits after the point. */
-static bool parse_since_epoch(const char *text, uint64_t *ret_ns)
-{
-	char whole[24];
-	size_t len = strcspn(text, ".");
-	uint64_t seconds, fraction_ns = 0;
-	snprintf(whole, sizeof(whole), "%.*s", (int)(len < 23 ? len : 23), text);
-	if (!vmop_parse_u64(whole, 10, &seconds) || seconds >= INT64_MAX / VMOP_NS_PER_S)
-		return false;
-	if (text[len]) {
-		size_t digits = strspn(text + len + 1, "0123456789");
-		if (!digits || digits > 9 || text[len + 1 + digits])
-			return false;
-		fraction_ns = strtoull(text + len + 1, NULL, 10);
-		for (; digits < 9; digits++)
-			fraction_ns *= 10;
-	}
-	*ret_ns = seconds * VMOP_NS_PER_S + fraction_ns;
-	return true;
-}
-
-static bool parse_bound(const char *text, struct vmop_time_bound *ret, uint64_t *ret_span_ns)
-{
-	*ret_span_ns = 0;
-	*ret = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
-	if (!*text)
-		return true;
-	if (*text == '+' || *text == '-') {
-		ret->kind = *text == '+' ? VMOP_TIME_AFTER_START : VMOP_TIME_BEFORE_END;
-		return vmop_parse_duration_ns(text + 1, &ret->value_ns);
-	}
-	if (*text == '@') {
-		ret->kind = VMOP_TIME_REAL;
-		*ret_span_ns = VMOP_NS_PER_S;
-		return parse_since_epoch(text + 1, &ret->value_ns);
-	}
-	if (parse_of_day(text, &ret->value_ns, ret_span_ns)) {
-		ret->kind = VMOP_TIME_OF_DAY;
-		return true;
-	}
-	ret->kind = VMOP_TIME_REAL;
-	return parse_date(text, &ret->value_ns, ret_span_ns);
-}
-
-static bool time_parse(struct vmop_spec *spec, const char *text)
-{
-	_cleanup_free_ char *copy = strdup(text);
-	if (!copy || !*copy)
-		return false;
-	uint64_t span_ns, unused;
-	spec->has_time = true;
-	spec->to_after_from_ns = 0;
-	char *dots = strstr(copy, "..");
-	if (dots) {
-		*dots = '\0';
-		return parse_bound(copy, &spec->from, &unused) &&
-		       parse_bound(dots + 2, &spec->to, &unused) && strcmp(text, "..");
-	}
-	if (!parse_bound(copy, &spec->from, &span_ns))
-		return false;
-	spec->to = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
-	spec->to_after_from_ns = span_ns;
-	if (spec->from.kind == VMOP_TIME_AFTER_START) { /* "+5m": the first five minutes */
-		spec->to = spec->from;
-		spec->from = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
-	}
-	return true;
-}
-
-/* Return of_day_ns on the local day of near_ns plus days. */
-static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
-{
-	time_t seconds = (time_t)(near_ns / VMOP_NS_PER_S);
-	int of_day_s = (int)(of_day_ns / VMOP_NS_PER_S);
-	struct tm tm;
-	if (!localtime_r(&seconds, &tm))
-		return near_ns;
-	struct tm wanted = {.tm_year = tm.tm_year,
-			    .tm_mon = tm.tm_mon,
-			    .tm_mday = tm.tm_mday + days,
-			    .tm_hour = of_day_s / 3600,
-			    .tm_min = of_day_s / 60 % 60,
-			    .tm_sec = of_day_s % 60,
-			    .tm_isdst = -1};
-	time_t at = mktime(&wanted);
-	return at < 0 ? near_ns : (uint64_t)at * VMOP_NS_PER_S;
-}
-
-/* Return the time of a bound that is no time of day, or open_ns if it is open. */
-static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, uint64_t end_ns,
-			      uint64_t open_ns)
-{
-	switch (bound.kind) {
-	case VMOP_TIME_REAL:
-		return bound.value_ns;
-	case VMOP_TIME_AFTER_START:
-		return start_ns + bound.value_ns;
-	case VMOP_TIME_BEFORE_END:
-		return end_ns > bound.value_ns ? end_ns - bound.value_ns : 1;
-	default:
-		return open_ns;
-	}
-}
-
-/* Return TO for a given FROM: a time of day is the first one after FROM.  0: no end. */
-static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
-			   uint64_t from_ns)
-{
-	if (spec->to_after_from_ns)
-		return from_ns + spec->to_after_from_ns;
-	if (spec->to.kind != VMOP_TIME_OF_DAY)
-		return bound_resolve(spec->to, start_ns, end_ns, 0);
-	uint64_t after_ns = from_ns ? from_ns : start_ns;
-	uint64_t to_ns = time_of_day(after_ns, 0, spec->to.value_ns);
-	return to_ns > after_ns ? to_ns : time_of_day(after_ns, 1, spec->to.value_ns);
-}
-
-/* Return FROM on the first day on which FROM..TO, or FROM if TO is open, overlaps the sessions. */
-static uint64_t resolve_from_of_day(const struct vmop_spec *spec, uint64_t start_ns,
-				    uint64_t end_ns)
-{
-	for (int days = -1; days <= 1; days++) {
-		uint64_t from_ns = time_of_day(start_ns, days, spec->from.value_ns);
-		uint64_t to_ns = resolve_to(spec, start_ns, end_ns, from_ns);
-		if (to_ns ? to_ns > start_ns : from_ns >= start_ns && from_ns < end_ns)
-			return from_ns;
-	}
-	return time_of_day(start_ns, 0, spec->from.value_ns);
-}
-
-struct vmop_error *vmop_spec_time(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
-				  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
-{
-	*ret_from_ns = *ret_to_ns = 0;
-	if (!spec->has_time)
-		return NULL;
-	uint64_t from_ns = spec->from.kind == VMOP_TIME_OF_DAY
-				   ? resolve_from_of_day(spec, start_ns, end_ns)
-				   : bound_resolve(spec->from, start_ns, end_ns, 0);
-	uint64_t to_ns = resolve_to(spec, start_ns, end_ns, from_ns);
-	if (to_ns && to_ns <= from_ns)
-		return vmop_error_new(
-			VMOP_ERROR_USAGE,
-			"time: ends before it begins; give FROM..TO, FROM the earlier");
-	*ret_from_ns = from_ns;
-	*ret_to_ns = to_ns;
-	return NULL;
-}
-
 /* ---- specs --------------------------------------------------------------- */
 
 static struct vmop_error *parse_words(void *list, const char *what, const char *text)
@@ -372,10 +182,11 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 			return tag->parse((char *)spec + tag->offset, tag->name, argument + len);
 	}
 	if (!strncmp(argument, "time:", 5)) {
-		if (time_parse(spec, argument + 5))
+		if (vmop_time_window_parse(&spec->time, argument + 5,
+					   vmop_clock_ns(CLOCK_REALTIME)))
 			return NULL;
 		return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is not a time; accepted: %s",
-				      argument, TIME_FORMS);
+				      argument, VMOP_TIME_FORMS);
 	}
 	if (begins_with_tag(argument))
 		return vmop_error_new(

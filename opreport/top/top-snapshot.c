@@ -94,11 +94,9 @@ static struct vmop_error *spec_of(const struct vmop_top_view *view, const struct
 		err = vmop_spec_parse(ret, view->levels[i].word);
 	}
 	uint64_t window_ns = vmop_top_view_window_ns(view);
-	if (!spec->has_time && window_ns) {
-		ret->has_time = true;
-		ret->from = (struct vmop_time_bound){VMOP_TIME_BEFORE_END, window_ns};
-		ret->to = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
-	}
+	if (!spec->time.is_set && window_ns)
+		ret->time = (struct vmop_time_window){.is_set = true,
+						      .from = {VMOP_TIME_BEFORE_END, window_ns}};
 	return err;
 }
 

@@ -66,7 +66,8 @@ static void malformed(void **state)
 	assert_usage("imag:foo", "imag:foo", "session: domain: image: event:");
 	assert_usage("domain:", "domain:", "NAME[,NAME...]");
 	assert_usage("event:a,", "a,", "NAME[,NAME...]");
-	assert_usage("time:yesterday", "time:yesterday", "HH:MM[:SS]");
+	assert_usage("time:tomorrow", "time:tomorrow", "yesterday");
+	assert_usage("time:now", "time:now", "HH:MM[:SS]");
 	assert_usage("time:", "time:", "HH:MM[:SS]");
 	assert_usage("time:..", "time:..", "HH:MM[:SS]");
 	assert_usage("time:25:00", "time:25:00", "HH:MM[:SS]");
@@ -85,7 +86,7 @@ static void assert_window(const char *argument, int64_t from_s, int64_t to_s)
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
 	uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * VMOP_NS_PER_S;
 	assert_null(vmop_spec_parse(&spec, argument));
-	assert_null(vmop_spec_time(&spec, start_ns, end_ns, &from_ns, &to_ns));
+	assert_null(vmop_time_window_resolve(&spec.time, start_ns, end_ns, &from_ns, &to_ns));
 	uint64_t want_from_ns = start_ns + (uint64_t)(from_s * (int64_t)VMOP_NS_PER_S);
 	assert_int_equal(from_ns, from_s == INT64_MIN ? 0 : want_from_ns);
 	assert_int_equal(to_ns, to_s < 0 ? 0 : start_ns + (uint64_t)to_s * VMOP_NS_PER_S);
@@ -137,7 +138,8 @@ static void time_backwards(void **state)
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
 	uint64_t from_ns, to_ns;
 	assert_null(vmop_spec_parse(&spec, "time:+2m..+1m"));
-	struct vmop_error *err = vmop_spec_time(&spec, start_ns, start_ns, &from_ns, &to_ns);
+	struct vmop_error *err =
+		vmop_time_window_resolve(&spec.time, start_ns, start_ns, &from_ns, &to_ns);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	vmop_error_destroy(err);

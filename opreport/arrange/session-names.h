@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The names of the sessions in a directory. */
+#ifndef VMOP_OPREPORT_ARRANGE_SESSION_NAMES_H
+#define VMOP_OPREPORT_ARRANGE_SESSION_NAMES_H
+
+#include "opreport/query/spec.h"
+#include "opreport/query/time-window.h"
+
+#define VMOP_SESSION_FILE_SUFFIX ".vmop"
+
+/* The word of session: for all sessions of the directory. */
+#define VMOP_ALL_SESSIONS "all"
+
+/* Append the names of dir's sessions, NAME of NAME.vmop, in alphabetical order. */
+struct vmop_error *vmop_session_names_list(const char *dir, struct vmop_words *ret);
+
+/*
+ * Append the names of dir's sessions in the order in which they began, without those that lie
+ * outside of an absolute window.  A session that cannot be read is left out with a warning.  More
+ * than VMOP_SESSIONS_MAX are VMOP_ERROR_USAGE.
+ */
+struct vmop_error *vmop_session_names_in(const char *dir, const struct vmop_time_window *window,
+					 struct vmop_words *ret);
+
+#endif

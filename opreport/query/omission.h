@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Find the samples that a report of several sessions leaves out, so that none is counted twice:
+ *   - samples of a guest's code in other sessions, during the guest's own session;
+ *   - intervals of a session that overlap those of another session of the same machine: overlap.h.
+ * Both are only left out for the events that the other session has, compared by name.
+ */
+#ifndef VMOP_OPREPORT_QUERY_OMISSION_H
+#define VMOP_OPREPORT_QUERY_OMISSION_H
+
+#include "libdb/db.h"
+#include "opreport/query/catalog.h"
+
+/* The omissions of one session, for its store's filter. */
+struct vmop_omissions {
+	struct vmop_db_omission *items; /* n; the lists within belong to the catalog */
+	size_t n, capacity;
+};
+
+/* Ranges of time of one session; beyond them, one range covers the rest. */
+#define VMOP_OMITTED_RANGES_MAX 4096
+
+/*
+ * Append the omissions of each session to ret[0..n_sessions), which the caller frees with
+ * vmop_omissions_deinit, also after an error.
+ */
+struct vmop_error *vmop_omissions_find(struct vmop_catalog *catalog, struct vmop_omissions *ret);
+void vmop_omissions_deinit(struct vmop_omissions *omissions);
+
+#endif
