@@ -15,8 +15,8 @@
  *	guests.h	holds a passive guest's samples until the flush, then attributes them
  *			(watched.h has its state, images.h the images)
  *	context/	samples with a context: samples.h requests what they need, placement.h has
- *			the rules, files.h the files by page; requests.h and serve.h pass requests
- *			to the watching thread
+ *			the rules, files.h the files by page, code.h stores bytes of their code;
+ *			requests.h and serve.h pass requests to the watching thread
  *	stacks/		unwinds the stacks in a context, and those of waiting threads
  *	off-cpu/	samples of blocked threads
  *	watch.h		a thread that reads the memory of passive guests and publishes views

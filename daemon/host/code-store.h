@@ -59,7 +59,7 @@ bool vmop_code_store_has_room(const struct vmop_code_store *store);
 /* Return the page of a key, or NULL: it has none. */
 struct vmop_code_page *vmop_code_store_find(const struct vmop_code_store *store,
 					    const struct vmop_code_key *key);
-/* Do the same, but add a page if there is none. NULL: no room. */
+/* Do the same, but add a missing page. NULL: no room. */
 struct vmop_code_page *vmop_code_store_get(struct vmop_code_store *store,
 					   const struct vmop_code_key *key);
 

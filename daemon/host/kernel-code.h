@@ -14,9 +14,9 @@
 #include "daemon/host/image.h"
 
 /* A page is read once, at this many samples: pages with fewer are not worth their room. */
-#define VMOP_KERNEL_CODE_SAMPLES 16
+#define VMOP_KERNEL_CODE_SAMPLES 32
 /* Pages of a session, and pages that are read in an interval: some 5 us each. */
-#define VMOP_KERNEL_CODE_PAGES_MAX 1024
+#define VMOP_KERNEL_CODE_PAGES_MAX 512
 #define VMOP_KERNEL_CODE_READ_MAX 64
 
 struct vmop_kernel_code;

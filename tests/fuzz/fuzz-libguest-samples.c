@@ -115,6 +115,20 @@ static void look_at_path(struct target *target, unsigned int which)
 	vmop_error_destroy(err);
 }
 
+/* Code of a process and of the kernel, by page tables that are damaged. */
+static void look_at_code(struct target *target, unsigned int which)
+{
+	static const uint64_t addresses[] = {0x400000, 0x401000, 0x7f0000000000, 0x7ffffffff000};
+	struct vmop_guest *guest = target->guest;
+	uint8_t code[DAMAGED_PAGE];
+	const struct vmop_guest_process *process = &target->process[which % target->processes];
+	vmop_guest_read_process(guest, process->task, process->pid, process->start_time_ns,
+				addresses[which % 4], code, sizeof(code));
+	vmop_guest_read_kernel(guest,
+			       guest->kernel->info.text_start + which * (uint64_t)sizeof(code),
+			       code, sizeof(code));
+}
+
 static void look_at_process(struct target *target, unsigned int which)
 {
 	struct vmop_guest *guest = target->guest;
@@ -201,6 +215,7 @@ static void look(struct target *target, uint8_t what, unsigned int which)
 	case 7:
 	case 8:
 		look_at_process(target, which);
+		look_at_code(target, which);
 		break;
 	case 9:
 	case 10:

@@ -88,7 +88,7 @@ static struct vmop_error *see(void *arg, const struct vmop_db_code *row)
 	return NULL;
 }
 
-/* Store what was taken, and return the rows of an image, whose bytes are checked. */
+/* Store the taken pages, and return the rows of an image, whose bytes are checked. */
 static struct rows rows_of(const struct vmop_image *image)
 {
 	struct rows rows = {.base = image->base};
