@@ -53,7 +53,7 @@ complete() {
 	between "$1: of them with a complete $2 stack, percent" "$(awk -v a="$whole" -v b="$total" \
 		'BEGIN { printf "%.2f", b ? 100 * a / b : 0 }')" "$4" 100
 	[ "$2" = user ] || between "$1: of them in the code of an entry, without its caller, percent" \
-		"$(percent "$entering" "$total")" 0 10
+		"$(percent "$entering" "$total")" 0 12
 	awk -F'\t' -v mode="$2" -v comms="$3" -v guest="$1" '
 		$5 == guest && $7 == mode && $3 ~ comms {
 			end = $4; sub(/;.*/, "", end); n[end] += $1 }
@@ -97,7 +97,7 @@ check_kernel_stacks() {
 	for before; do
 		leads "$guest" "${before}zero" "$entry;.*vfs_read" "$(calls main).*$(calls kernel_outer read_zero);[^;]*$entry;.*vfs_read" 97
 		leads "$guest" "${before}pipe" "$entry;.*(pipe_write|pipe_read)_" \
-			"$(calls main).*$(calls kernel_outer);(write_pipe_\[g\];[^;]*$entry;.*;pipe_write|read_pipe_\[g\];[^;]*$entry;.*;pipe_read)_" 97
+			"$(calls main).*$(calls kernel_outer);(write_pipe_\[g\];[^;]*$entry;.*;(anon_)?pipe_write|read_pipe_\[g\];[^;]*$entry;.*;(anon_)?pipe_read)_" 97
 		leads "$guest" "${before}getpid" "$syscall" "$(calls main).*$(calls kernel_outer get_pid);[^;]*$syscall" 97
 		leads "$guest" "${before}faults" "$fault" "$(calls main).*$(calls kernel_outer touch_pages)$fault" 97
 	done
@@ -113,11 +113,11 @@ modes_of() {
 	done
 }
 
-# check_stacks GUEST MACHINE LEAST KIND...: check everything of a guest: its steps, the share of complete stacks,
-# the paths, at least LEAST samples of the host's work on top of the guest's stacks, and each report.
+# check_stacks GUEST MACHINE KIND...: check everything of a guest: its steps, the share of complete stacks,
+# the paths, the host's work on top of the guest's stacks, and each report.
 check_stacks() {
-	local guest=$1 machine=$2 least=$3 step mode got entry
-	shift 3
+	local guest=$1 machine=$2 step mode got entry
+	shift 2
 	for step in start status shutdown folded billed callgraph callers callees children flamegraph pprof; do
 		ran "$guest.$step"
 	done
@@ -138,8 +138,9 @@ check_stacks() {
 		check_kernel_stacks "$guest" "$entry" "$entry;.*;el0_svc_" "$entry;.*;(el0_da|do_mem_abort)_" "$@"
 		;;
 	esac
+	# An arm64 guest hardly leaves its vCPU with these programs, and none may be among a few samples.
 	got=$(awk '/main_\[g\];.*_\[[kh]\] [0-9]*$/ { n += $NF } END { print n + 0 }' "$guest.billed.out")
-	between "$guest: the host's work on top of a guest's stack, samples" "$got" "$least" 10000000
+	[ "$machine" = arm64 ] || between "$guest: the host's work on top of a guest's stack, samples" "$got" 100 10000000
 	matches "$guest: callgraph has a known caller" "$guest.callgraph.out" 'calls_major'
 	matches "$guest: tree of callers" "$guest.callers.out" 'calls_major'
 	matches "$guest: tree of callees" "$guest.callees.out" 'calls_major'
