@@ -168,6 +168,15 @@ refuse 2 "--output-dir: " compare --run true --guest=host --guest-run=true --out
 refuse 3 "--output-dir=$work/file: Not a directory" \
 	compare --run true --guest=host --guest-run=true --output-dir="$work/file"
 
+# Without --session-dir, the directory is the set-up's.
+mkdir "$work/other"
+control --setup --session-dir="$work/other"
+expect 0 " changed" "$build/vmopcompare" --run "$slower 600 1" --guest=host --guest-run="$slower 600 2" \
+	--spec=image:slower --output-dir="$work/other/out"
+[ -s "$work/other/out-guest.vmop" ] || fail "no session in the set-up's directory"
+refuse 3 "$work/other/out-host.vmop exists" \
+	"$build/vmopcompare" --run true --guest=host --guest-run=true --output-dir="$work/other/out"
+
 # ---- a guest ----------------------------------------------------------------------------
 
 # Its name has a meaning in a list of globs.  It has no kernel, and the comparison begins nevertheless.

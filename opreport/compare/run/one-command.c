@@ -11,6 +11,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "libutil/setup.h"
 #include "opreport/compare/run/compare-chart.h"
 #include "opreport/compare/run/compare-page.h"
 #include "opreport/compare/run/recording.h"
@@ -133,8 +134,27 @@ static struct vmop_error *record(const struct vmop_one_command *command,
 	return vmop_recording_run(&recording, ret);
 }
 
+/* Set *ret to the directory in which vmopcontrol keeps sessions: as given, or of the set-up file.
+ */
+static struct vmop_error *find_session_dir(const struct vmop_compare_request *request, char **ret)
+{
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup = {0};
+	const char *config = secure_getenv("VMOP_CONFIG");
+	struct vmop_error *err = NULL;
+	if (!request->session_dir) {
+		err = vmop_setup_init(&setup);
+		if (!err)
+			err = vmop_setup_read(&setup, config && *config ? config : VMOP_SETUP_FILE,
+					      NULL);
+	}
+	if (err)
+		return err;
+	*ret = strdup(request->session_dir ? request->session_dir : setup.session_dir);
+	return *ret ? NULL : &vmop_error_no_memory;
+}
+
 /* Refuse a name that cannot be kept, before anything is recorded. */
-static struct vmop_error *check_name(const struct vmop_compare_request *request, const char *name)
+static struct vmop_error *check_name(const char *session_dir, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	if (*name == '.' || strlen(name) > 100 || name[strspn(name, NAME_CHARACTERS)])
@@ -142,8 +162,7 @@ static struct vmop_error *check_name(const struct vmop_compare_request *request,
 				      "--output-dir: its last part names the sessions: letters, "
 				      "digits, '-', '_' and '.', 90 at most, not '%s'",
 				      name);
-	if (asprintf(&path, "%s/%s.vmop",
-		     request->session_dir ? request->session_dir : VMOP_STATEDIR, name) < 0) {
+	if (asprintf(&path, "%s/%s.vmop", session_dir, name) < 0) {
 		path = NULL;
 		return &vmop_error_no_memory;
 	}
@@ -175,6 +194,7 @@ static char *domain_spec(const char *name)
 /* The specs of both sides. */
 struct sides {
 	struct vmop_recorded host, guest;
+	char *session_dir;
 	char *host_name, *guest_name; /* of the sessions */
 	char *words[7];
 	char *host_label, *guest_label;
@@ -184,6 +204,7 @@ static void sides_deinit(struct sides *sides)
 {
 	vmop_process_tree_deinit(&sides->host.tree);
 	vmop_process_tree_deinit(&sides->guest.tree);
+	free(sides->session_dir);
 	free(sides->host_name);
 	free(sides->guest_name);
 	free(sides->host_label);
@@ -200,9 +221,11 @@ static struct vmop_error *record_both(const struct vmop_one_command *command,
 	if (!name || asprintf(&sides->host_name, "%s-host", name) < 0 ||
 	    asprintf(&sides->guest_name, "%s-guest", name) < 0)
 		return &vmop_error_no_memory;
-	struct vmop_error *err = check_name(request, sides->host_name);
+	struct vmop_error *err = find_session_dir(request, &sides->session_dir);
 	if (!err)
-		err = check_name(request, sides->guest_name);
+		err = check_name(sides->session_dir, sides->host_name);
+	if (!err)
+		err = check_name(sides->session_dir, sides->guest_name);
 	if (!err)
 		err = record(command, request, sides->host_name, false, &sides->host);
 	if (!err && !sides->host.from_ns)
@@ -265,6 +288,7 @@ struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
 		err = write_specs(command, &sides);
 	if (err)
 		return err;
+	both.session_dir = sides.session_dir;
 	both.n_sides = 2;
 	both.sides[0] = (struct vmop_side_words){(const char *const *)sides.words, 4};
 	both.sides[1] = (struct vmop_side_words){(const char *const *)sides.words + 4, 3};
