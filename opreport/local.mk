@@ -38,6 +38,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/event-name.c opreport/query/event-name.h \
 	opreport/output/line-width.c opreport/output/line-width.h \
 	opreport/output/text-table.c opreport/output/text-table.h \
+	opreport/output/value-text.c opreport/output/value-text.h \
 	opreport/query/event-slots.c opreport/query/event-slots.h \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \
