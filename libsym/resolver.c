@@ -26,6 +26,9 @@ struct entry {
 	const char *reason;
 	bool is_partial; /* has no symbols of a .symtab */
 	bool is_foreign; /* another user could have made a file that was read */
+	bool is_cached;	 /* symtab comes from the cache */
+	struct vmop_symbol_cache_key
+		cache_key; /* where symtab belongs in the cache; empty: nowhere */
 	char key[];
 };
 
@@ -144,6 +147,25 @@ static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
 	return NULL;
 }
 
+/* Look for the table of an image without a build-id in the cache, by the identity of its file. */
+static struct vmop_error *load_by_file(const struct vmop_resolver *resolver,
+				       const struct vmop_image_ref *ref,
+				       const struct vmop_image_file *image, struct entry *entry)
+{
+	struct stat st;
+	if (fstat(image->fd, &st) ||
+	    !vmop_symbol_cache_key_of_file(&st, ref->addresses, &entry->cache_key)) {
+		entry->cache_key = (struct vmop_symbol_cache_key){0};
+		return NULL;
+	}
+	struct vmop_error *err =
+		vmop_symbol_cache_load(&resolver->cache, &entry->cache_key, &entry->symtab);
+	entry->is_cached = entry->symtab != NULL;
+	return err;
+}
+
+static const char not_verified[] = "not verified: the image has no build-id";
+
 /* Fill entry's symtab, or set its reason. A budget that ran out is returned as an error instead. */
 static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 				       const struct vmop_image_ref *ref,
@@ -155,8 +177,14 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 
 	struct vmop_error *err =
 		vmop_file_finder_find_image(&resolver->finder, ref, budget, &image, &reason);
+	if (!err && image && !verified)
+		err = load_by_file(resolver, ref, image, entry);
 	if (err)
 		return err;
+	if (entry->is_cached) {
+		entry->reason = not_verified;
+		return NULL;
+	}
 	struct collecting collecting = {
 		.image = image,
 		.addresses = ref->addresses,
@@ -174,7 +202,7 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 	if (!err && n == 0 && ref->addresses && !verified && ref->path)
 		err = read_kernel_text(ref, budget, entry);
 	if (entry->symtab)
-		entry->reason = verified ? NULL : "not verified: the image has no build-id";
+		entry->reason = verified ? NULL : not_verified;
 	else if (collecting.debug_too_costly)
 		vmop_sym_budget_spend(budget, VMOP_SYM_COST_CHECKSUM);
 	else if (collecting.debug_without_image)
@@ -234,13 +262,18 @@ static struct vmop_error *remember(struct vmop_resolver *resolver, const char *k
 static struct vmop_error *resolve_cached(struct vmop_resolver *resolver,
 					 const struct vmop_image_ref *ref, struct entry *entry)
 {
-	const struct vmop_symbol_cache_key key = {ref->build_id, ref->addresses};
-	struct vmop_error *err = vmop_symbol_cache_load(&resolver->cache, &key, &entry->symtab);
+	entry->cache_key = (struct vmop_symbol_cache_key){
+		.build_id = ref->build_id,
+		.addresses = ref->addresses,
+	};
+	struct vmop_error *err =
+		vmop_symbol_cache_load(&resolver->cache, &entry->cache_key, &entry->symtab);
 	if (err || entry->symtab)
 		return err;
 	err = resolve(resolver, ref, entry);
-	if (!err && entry->symtab && !entry->is_foreign)
-		vmop_symbol_cache_save(&resolver->cache, &key, entry->is_partial, entry->symtab);
+	if (!err && entry->symtab && !entry->is_foreign && !entry->is_cached)
+		vmop_symbol_cache_save(&resolver->cache, &entry->cache_key, entry->is_partial,
+				       entry->symtab);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include "libsym/symbol-sort.h"
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
+#include "libutil/heap.h"
 
 /*
  * Look-ups search these spans, which are sorted by offset. Bisection finds the last span that
@@ -193,7 +194,7 @@ struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, cha
 				      struct vmop_symtab **ret)
 {
 	struct vmop_symtab *symtab = calloc(1, sizeof(*symtab));
-	struct span *spans = n < NONE ? reallocarray(NULL, n + 1, sizeof(*spans)) : NULL;
+	struct span *spans = n < NONE ? vmop_heap_alloc_large(n + 1, sizeof(*spans)) : NULL;
 	if (!symtab || !spans) {
 		free(symtab);
 		free(spans);

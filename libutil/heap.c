@@ -11,6 +11,24 @@
 #define ADVISED_BYTES ((uintptr_t)MMAP_THRESHOLD_BYTES - HUGE_PAGE_BYTES)
 #define TRIM_THRESHOLD_BYTES (256 << 20)
 
+/* Prefer huge pages for the whole ones in a block. */
+static void advise(void *block, size_t len_bytes)
+{
+	uintptr_t start = (uintptr_t)block, end = start + len_bytes;
+	start = (start + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+	end &= ~(HUGE_PAGE_BYTES - 1);
+	if (end > start)
+		madvise((void *)start, end - start, MADV_HUGEPAGE);
+}
+
+void *vmop_heap_alloc_large(size_t n, size_t item_bytes)
+{
+	void *block = reallocarray(NULL, n, item_bytes);
+	if (block)
+		advise(block, n * item_bytes);
+	return block;
+}
+
 void vmop_heap_prefer_huge_pages(void)
 {
 	/* Blocks below the threshold come from one range, not from a mapping each. */
@@ -19,9 +37,6 @@ void vmop_heap_prefer_huge_pages(void)
 	void *volatile block = malloc(ADVISED_BYTES); /* volatile: the pair must not be optimised */
 	if (!block)
 		return;
-	uintptr_t start = (uintptr_t)block, end = start + ADVISED_BYTES;
-	start = (start + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
-	end &= ~(HUGE_PAGE_BYTES - 1);
-	madvise((void *)start, end - start, MADV_HUGEPAGE);
+	advise(block, ADVISED_BYTES);
 	free(block);
 }

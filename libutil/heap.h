@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Settings of the C library's heap. */
+/* Settings of the C library's heap, and large blocks of it. */
 #ifndef VMOP_LIBUTIL_HEAP_H
 #define VMOP_LIBUTIL_HEAP_H
+
+#include <stddef.h>
 
 /*
  * Let this process allocate its first 32 MiB from huge pages, and use freed memory again instead of
@@ -12,5 +14,11 @@
  * up to 2 MiB at a time. Without memory or huge pages nothing changes but the speed.
  */
 void vmop_heap_prefer_huge_pages(void);
+
+/*
+ * Allocate n uninitialised items like reallocarray(NULL, ...). Huge pages are preferred where the
+ * block has whole ones: for blocks of megabytes that are filled at once.
+ */
+void *vmop_heap_alloc_large(size_t n, size_t item_bytes);
 
 #endif

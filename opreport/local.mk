@@ -50,6 +50,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/overlap.c opreport/query/overlap.h \
 	opreport/output/line-width.c opreport/output/line-width.h \
 	opreport/output/text-table.c opreport/output/text-table.h \
+	opreport/output/value-text.c opreport/output/value-text.h \
 	opreport/query/event-slots.c opreport/query/event-slots.h \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \

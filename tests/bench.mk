@@ -27,7 +27,8 @@ endif
 bench: all $(bench_guest_context) tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
 		tests/bench/read-stacks$(EXEEXT) tests/fixtures/make-stacks$(EXEEXT) \
 		tests/integration/session-stacks$(EXEEXT) \
-		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)
+		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT) \
+		tests/fixtures/make-session$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-stacks

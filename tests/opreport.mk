@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
+	tests/unit/opreport/output/value-text \
 	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
@@ -99,6 +100,8 @@ tests_unit_opreport_output_line_width_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_output_line_width_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_text_table_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_output_text_table_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_output_value_text_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_output_value_text_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)

@@ -14,6 +14,7 @@
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
 #include "libutil/dirs/safe-dir.h"
+#include "libutil/heap.h"
 #include "libutil/io.h"
 
 /* Change it with the format, and with every change of the symbols that libsym finds in a file. */
@@ -26,7 +27,7 @@ struct header {
 	uint32_t format;
 	uint8_t build_id[VMOP_BUILD_ID_MAX_BYTES];
 	uint8_t build_id_len_bytes;
-	uint8_t addresses, is_partial, reserved;
+	uint8_t addresses, is_partial, is_file;
 	uint32_t n; /* symbols */
 	uint64_t names_len_bytes;
 	uint64_t saved_s; /* CLOCK_REALTIME */
@@ -80,14 +81,15 @@ void vmop_symbol_cache_deinit(struct vmop_symbol_cache *cache)
 	*cache = VMOP_SYMBOL_CACHE_NONE;
 }
 
-#define NAME_MAX_BYTES (2 * VMOP_BUILD_ID_MAX_BYTES + 8)
+#define NAME_MAX_BYTES (2 * VMOP_BUILD_ID_MAX_BYTES + 16)
 
-/* Write the name of the key's file: the build-id, and a mark where offsets are addresses. */
+/* Write the name of the key's file: the build-id, and marks of what differs from one. */
 static void name_file(const struct vmop_symbol_cache_key *key, char ret[NAME_MAX_BYTES])
 {
 	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1];
 	vmop_build_id_format(&key->build_id, hex);
-	snprintf(ret, NAME_MAX_BYTES, "%s%s", hex, key->addresses ? ".addr" : "");
+	snprintf(ret, NAME_MAX_BYTES, "%s%s%s", hex, key->addresses ? ".addr" : "",
+		 key->is_file ? ".file" : "");
 }
 
 /* ---- load -------------------------------------------------------------------- */
@@ -105,6 +107,26 @@ static uint64_t now_s(void)
 	return (uint64_t)time(NULL);
 }
 
+/* The resolution of file systems' times is at most 2 s. */
+#define SETTLED_S 3
+
+bool vmop_symbol_cache_key_of_file(const struct stat *st, bool addresses,
+				   struct vmop_symbol_cache_key *ret)
+{
+	const int64_t identity[] = {
+		(int64_t)st->st_dev, (int64_t)st->st_ino, (int64_t)st->st_size, st->st_mtim.tv_sec,
+		st->st_mtim.tv_nsec, st->st_ctim.tv_sec,  st->st_ctim.tv_nsec,
+	};
+	XXH128_canonical_t hash;
+	_Static_assert(sizeof(hash) <= VMOP_BUILD_ID_MAX_BYTES, "it takes the place of a build-id");
+	XXH128_canonicalFromHash(&hash, XXH3_128bits(identity, sizeof(identity)));
+	*ret = (struct vmop_symbol_cache_key){.addresses = addresses, .is_file = true};
+	ret->build_id.len_bytes = sizeof(hash);
+	memcpy(ret->build_id.bytes, &hash, sizeof(hash));
+	return st->st_mtim.tv_sec + SETTLED_S < time(NULL) &&
+	       st->st_ctim.tv_sec + SETTLED_S < time(NULL);
+}
+
 /* Return whether a header fits its file and the key. */
 static bool is_valid(const struct header *header, uint64_t file_bytes,
 		     const struct vmop_symbol_cache_key *key)
@@ -113,7 +135,7 @@ static bool is_valid(const struct header *header, uint64_t file_bytes,
 		return false;
 	if (header->build_id_len_bytes != key->build_id.len_bytes ||
 	    memcmp(header->build_id, key->build_id.bytes, key->build_id.len_bytes) != 0 ||
-	    header->addresses != key->addresses)
+	    header->addresses != key->addresses || header->is_file != key->is_file)
 		return false;
 	if (header->is_partial && now_s() - header->saved_s > VMOP_SYMBOL_CACHE_PARTIAL_S)
 		return false;
@@ -132,7 +154,7 @@ static struct vmop_error *make_table(const struct header *header, char **content
 	const struct stored_symbol *stored = (const void *)*content;
 	const char *names = (const char *)(stored + header->n);
 	_cleanup_free_ struct vmop_symbol *symbols =
-		reallocarray(NULL, header->n + (size_t)1, sizeof(*symbols));
+		vmop_heap_alloc_large(header->n + (size_t)1, sizeof(*symbols));
 	if (!symbols)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < header->n; i++) {
@@ -159,7 +181,7 @@ static struct vmop_error *read_table(int fd, uint64_t file_bytes,
 	    !is_valid(&header, file_bytes, key))
 		return NULL;
 	size_t len_bytes = file_bytes - sizeof(header);
-	_cleanup_free_ char *content = malloc(len_bytes + 1);
+	_cleanup_free_ char *content = vmop_heap_alloc_large(len_bytes + 1, 1);
 	if (!content)
 		return &vmop_error_no_memory;
 	if (vmop_io_pread_full(fd, content, len_bytes, sizeof(header)) != (ssize_t)len_bytes ||
@@ -258,6 +280,7 @@ void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 		.build_id_len_bytes = key->build_id.len_bytes,
 		.addresses = key->addresses,
 		.is_partial = is_partial,
+		.is_file = key->is_file,
 		.saved_s = now_s(),
 	};
 	struct file_image file;

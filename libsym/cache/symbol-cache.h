@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Symbol tables of files with a build-id, kept between runs in a directory of the user.
+ * Symbol tables of files, kept between runs in a directory of the user.
  *
- * Each table is a file named by its build-id. It is written beside its place and renamed, so that
- * several programs read and write the directory at once. Each reader checks the whole file: one
- * that is damaged, of another version or of another user counts as missing, and is written anew.
- * The caller adds no symbols from a file that another user could have made, because such a file
- * can bear the build-id of any other one.
+ * Each table is a file named by its build-id; where a program has none, by the identity of its
+ * file: a program that was replaced or changed in its place has another one. It is written beside
+ * its place and renamed, so that several programs read and write the directory at once. Each reader
+ * checks the whole file: one that is damaged, of another version or of another user counts as
+ * missing, and is written anew. The caller adds no symbols from a file that another user could have
+ * made, because such a file can bear the build-id of any other one.
  *
  * The file (struct header in the .c file): the header with a hash of all that follows, the symbols
  * in their order, then their names, each with a NUL. Byte order and widths are this machine's.
@@ -18,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "libsym/build-id.h"
 #include "libsym/symtab.h"
@@ -54,7 +56,16 @@ void vmop_symbol_cache_deinit(struct vmop_symbol_cache *cache);
 struct vmop_symbol_cache_key {
 	struct vmop_build_id build_id; /* not empty */
 	bool addresses;		       /* the symbols' offsets are addresses */
+	bool is_file;		       /* build_id is made by vmop_symbol_cache_key_of_file */
 };
+
+/*
+ * Set *ret to the key of a file without a build-id: device, inode, size, and times of modification
+ * and of change. Return false, because the next change could be at the same time, if the file
+ * changed within the last seconds.
+ */
+bool vmop_symbol_cache_key_of_file(const struct stat *st, bool addresses,
+				   struct vmop_symbol_cache_key *ret);
 
 /*
  * Set *ret to the kept table, or to NULL without a valid one. The caller owns *ret. The

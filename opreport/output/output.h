@@ -6,9 +6,9 @@
  * of this folder in this order:
  *   sheet        the columns, rows, lines and facts to print
  *   output       finds the format by its name
- *   table, csv, json   the formats; table aligns its columns by text-table, which fits them to the
- *		  terminal by line-width; another
- *		  one, xml, is in opreport/export
+ *   table, csv, json   the formats; another one, xml, is in opreport/export
+ *   value-text   formats the numbers of tables, also vmoptop's
+ *   text-table   aligns the columns of tables; line-width fits them to the terminal
  *   time-text    formats times and spans for lines and lists
  *   printing     opens the file, or takes stdout
  *

@@ -2,41 +2,23 @@
 /* The format for people: lines, a table in aligned columns, lines. */
 #include "opreport/output/output.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/escape.h"
 #include "opreport/output/line-width.h"
 #include "opreport/output/text-table.h"
+#include "opreport/output/value-text.h"
 
 enum {
-	LEAST_COLUMNS = 8 /* the least width of an elastic column */
+	LEAST_COLUMNS = 8, /* the least width of an elastic column */
+	PERCENT_DIGITS = 2
 };
 
 /* Escape text for the locale.  Without UTF-8 the result is ASCII: the terminal shows no more. */
 static char *escape(const char *text)
 {
 	return vmop_escape(text, vmop_escape_locale());
-}
-
-/* Print three significant digits, or all digits before the point. */
-static void format_ratio(const struct vmop_value *value, char *ret, size_t size)
-{
-	double ratio = value->ratio;
-	const char mark[] = {value->mark, '\0'};
-	if (value->mark == VMOP_MARK_UNKNOWN)
-		snprintf(ret, size, "-");
-	else if (ratio > 0 && (ratio < 0.001 || ratio >= 1e9))
-		snprintf(ret, size, "%s%.2e", mark, ratio);
-	else
-		snprintf(ret, size, "%s%.*f", mark,
-			 ratio >= 100		  ? 0
-			 : ratio >= 10		  ? 1
-			 : ratio >= 0.1 || !ratio ? 2
-						  : 4,
-			 ratio);
 }
 
 /*
@@ -74,25 +56,12 @@ static bool add_text(struct filling *filling, const char *text, uint32_t *ret)
 static bool add_value(struct filling *filling, enum vmop_value_type type,
 		      const struct vmop_value *value, bool is_detail, uint32_t *ret)
 {
-	char buffer[40];
-	switch (type) {
-	case VMOP_VALUE_TEXT:
+	char text[2 + VMOP_NUMBER_TEXT_BYTES] = "  ";
+	if (type == VMOP_VALUE_TEXT)
 		return add_text(filling, value->text, ret);
-	case VMOP_VALUE_COUNT:
-		snprintf(buffer, sizeof(buffer), "%" PRIu64, value->number);
-		break;
-	case VMOP_VALUE_PERCENT:
-		snprintf(buffer, sizeof(buffer), "%.2f", value->percent);
-		break;
-	case VMOP_VALUE_ADDRESS:
-		snprintf(buffer, sizeof(buffer), "%s%08" PRIx64, is_detail ? "  " : "",
-			 value->number);
-		break;
-	case VMOP_VALUE_RATIO:
-		format_ratio(value, buffer, sizeof(buffer));
-		break;
-	}
-	return vmop_text_table_copy(filling->table, buffer, ret);
+	vmop_value_format(type, value, PERCENT_DIGITS, text + 2);
+	bool is_indented = is_detail && type == VMOP_VALUE_ADDRESS;
+	return vmop_text_table_copy(filling->table, is_indented ? text : text + 2, ret);
 }
 
 /* Set *ret to the piece of a value. */
@@ -152,13 +121,10 @@ static bool set_columns(struct filling *filling)
 		uint32_t heading;
 		if (!column->heading)
 			continue;
-		bool is_number = column->type == VMOP_VALUE_COUNT ||
-				 column->type == VMOP_VALUE_PERCENT ||
-				 column->type == VMOP_VALUE_RATIO;
 		if (!add_text(filling, column->heading, &heading)) /* can have an event's name */
 			return false;
-		vmop_text_table_set_column(filling->table, n_shown++, heading, is_number,
-					   column->is_elastic);
+		vmop_text_table_set_column(filling->table, n_shown++, heading,
+					   vmop_value_is_right(column->type), column->is_elastic);
 	}
 	return true;
 }

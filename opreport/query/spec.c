@@ -197,18 +197,79 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 	return vmop_words_parse(&spec->images, "image", argument);
 }
 
+/* Its lists, which it owns. */
+#define N_WORDS 6
+#define N_NUMBERS 4
+
+static void words_of(struct vmop_spec *spec, struct vmop_words *ret[N_WORDS])
+{
+	struct vmop_words *lists[N_WORDS] = {&spec->sessions, &spec->domains, &spec->images,
+					     &spec->events,   &spec->tasks,   &spec->stacks};
+	memcpy(ret, lists, sizeof(lists));
+}
+
+static void numbers_of(struct vmop_spec *spec, struct vmop_numbers *ret[N_NUMBERS])
+{
+	struct vmop_numbers *lists[N_NUMBERS] = {&spec->cpus, &spec->vcpus, &spec->tgids,
+						 &spec->tids};
+	memcpy(ret, lists, sizeof(lists));
+}
+
+/* Replace a borrowed list by a copy; it is empty after an error. */
+static bool own_words(struct vmop_words *words)
+{
+	const struct vmop_words borrowed = *words;
+	*words = (struct vmop_words){0};
+	if (borrowed.n && !vmop_array_reserve(words->items, words->capacity, borrowed.n))
+		return false;
+	for (; words->n < borrowed.n; words->n++) {
+		words->items[words->n] = strdup(borrowed.items[words->n]);
+		if (!words->items[words->n])
+			return false;
+	}
+	return true;
+}
+
+static bool own_numbers(struct vmop_numbers *numbers)
+{
+	const struct vmop_numbers borrowed = *numbers;
+	*numbers = (struct vmop_numbers){0};
+	if (!borrowed.n)
+		return true;
+	if (!vmop_array_reserve(numbers->ranges, numbers->capacity, borrowed.n))
+		return false;
+	memcpy(numbers->ranges, borrowed.ranges, borrowed.n * sizeof(*numbers->ranges));
+	numbers->n = borrowed.n;
+	return true;
+}
+
+struct vmop_error *vmop_spec_copy(struct vmop_spec *ret, const struct vmop_spec *spec)
+{
+	struct vmop_words *words[N_WORDS];
+	struct vmop_numbers *numbers[N_NUMBERS];
+	bool is_good = true;
+	*ret = *spec;
+	ret->err = NULL;
+	words_of(ret, words);
+	numbers_of(ret, numbers);
+	/* All of them, also after a failure: nothing of ret is borrowed then. */
+	for (size_t i = 0; i < N_WORDS; i++)
+		is_good &= own_words(words[i]);
+	for (size_t i = 0; i < N_NUMBERS; i++)
+		is_good &= own_numbers(numbers[i]);
+	return is_good ? NULL : &vmop_error_no_memory;
+}
+
 void vmop_spec_deinit(struct vmop_spec *spec)
 {
-	vmop_words_deinit(&spec->sessions);
-	vmop_words_deinit(&spec->domains);
-	vmop_words_deinit(&spec->images);
-	vmop_words_deinit(&spec->events);
-	vmop_words_deinit(&spec->tasks);
-	vmop_words_deinit(&spec->stacks);
-	free(spec->cpus.ranges);
-	free(spec->vcpus.ranges);
-	free(spec->tgids.ranges);
-	free(spec->tids.ranges);
+	struct vmop_words *words[N_WORDS];
+	struct vmop_numbers *numbers[N_NUMBERS];
+	words_of(spec, words);
+	numbers_of(spec, numbers);
+	for (size_t i = 0; i < N_WORDS; i++)
+		vmop_words_deinit(words[i]);
+	for (size_t i = 0; i < N_NUMBERS; i++)
+		free(numbers[i]->ranges);
 	vmop_error_destroy(spec->err);
 	*spec = (struct vmop_spec){0};
 }

@@ -58,6 +58,9 @@ extern const struct argp vmop_spec_argp;
 struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument);
 void vmop_spec_deinit(struct vmop_spec *spec);
 
+/* Copy a spec without its err.  The caller deinitialises ret also after an error. */
+struct vmop_error *vmop_spec_copy(struct vmop_spec *ret, const struct vmop_spec *spec);
+
 /*
  * Append the words of a comma list, in which "\," is a comma within a word.  An empty word is
  * VMOP_ERROR_USAGE; its message begins with `what`.

@@ -19,6 +19,15 @@ struct image_symbols {
 	bool is_sampled; /* it has only the symbols that the samples of its session need */
 	bool has_idle_range;
 	struct vmop_idle_range idle_range;
+	/* By symbol of a kernel or hypervisor: whether it is idle.  A session asks for each cell.
+	 */
+	uint8_t *idle; /* enum idle; NULL: none was asked for */
+};
+
+enum idle {
+	IDLE_UNKNOWN,
+	IDLE_NO,
+	IDLE_YES,
 };
 
 /* The first symbol at an offset.  The key is hashed as bytes, so it has no padding. */
@@ -68,8 +77,10 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->n; i++)
+	for (size_t i = 0; i < symbols->n; i++) {
 		vmop_symtab_destroy(symbols->images[i].adopted);
+		free(symbols->images[i].idle);
+	}
 	struct first_symbol *first, *next;
 	HASH_ITER (hh, symbols->firsts, first, next) {
 		HASH_DEL(symbols->firsts, first);
@@ -296,10 +307,20 @@ bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 	struct image_symbols *image = &symbols->images[index];
 	if (!vmop_idle_is_possible(vmop_catalog_image(symbols->catalog, index)->kind))
 		return false;
-	if (!image->has_idle_range)
+	size_t n;
+	const struct vmop_symbol *first = vmop_symtab_symbols(symtab, &n);
+	size_t at = (size_t)(symbol - first);
+	if (!image->has_idle_range) {
 		image->idle_range = vmop_idle_find_range(symtab);
+		image->idle = calloc(n + 1, sizeof(*image->idle));
+	}
 	image->has_idle_range = true;
-	return vmop_idle_is_function(&image->idle_range, symbol);
+	if (!image->idle)
+		return vmop_idle_is_function(&image->idle_range, symbol);
+	if (image->idle[at] == IDLE_UNKNOWN)
+		image->idle[at] =
+			vmop_idle_is_function(&image->idle_range, symbol) ? IDLE_YES : IDLE_NO;
+	return image->idle[at] == IDLE_YES;
 }
 
 struct vmop_error *vmop_symbols_find_inlines(struct vmop_symbols *symbols, uint64_t max_cpu_ns,

@@ -43,7 +43,8 @@ struct vmop_error *vmop_symbols_unify(struct vmop_symbols *symbols, size_t row,
 /* Return the number of images that the bounds left without symbols. */
 uint64_t vmop_symbols_n_left_out(const struct vmop_symbols *symbols);
 
-/* Return whether a symbol of the image is an idle function: see idle.h. */
+/* Return whether a symbol of the image is an idle function: see idle.h.  symtab is always the
+ * image's, and has the symbol. */
 bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 			  const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);
 

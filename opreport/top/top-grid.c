@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/top/top-grid.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,11 @@
 #include "libutil/cleanup.h"
 #include "libutil/escape.h"
 #include "opreport/output/line-width.h"
+#include "opreport/output/value-text.h"
 
 #define GAP_COLUMNS 2
 #define LEAST_COLUMNS 8 /* of an elastic column */
+#define PERCENT_DIGITS 1
 
 char *vmop_top_line(const char *text, size_t width_columns)
 {
@@ -19,37 +20,15 @@ char *vmop_top_line(const char *text, size_t width_columns)
 	return escaped ? vmop_fit_shorten(escaped, width_columns) : NULL;
 }
 
-static bool is_number(const struct vmop_column *column)
-{
-	return column->type == VMOP_VALUE_COUNT || column->type == VMOP_VALUE_PERCENT ||
-	       column->type == VMOP_VALUE_RATIO;
-}
-
 /* Return a value as shown, on the heap, or NULL without memory. */
 static char *cell_text(const struct vmop_column *column, const struct vmop_value *value)
 {
-	char number[40] = "";
+	char number[VMOP_NUMBER_TEXT_BYTES];
 	if (value->is_empty)
 		return strdup("");
-	switch (column->type) {
-	case VMOP_VALUE_TEXT:
+	if (column->type == VMOP_VALUE_TEXT)
 		return vmop_escape(value->text, vmop_escape_locale());
-	case VMOP_VALUE_COUNT:
-		snprintf(number, sizeof(number), "%" PRIu64, value->number);
-		break;
-	case VMOP_VALUE_PERCENT:
-		snprintf(number, sizeof(number), "%.1f", value->percent);
-		break;
-	case VMOP_VALUE_ADDRESS:
-		snprintf(number, sizeof(number), "%" PRIx64, value->number);
-		break;
-	case VMOP_VALUE_RATIO:
-		if (value->mark == VMOP_MARK_UNKNOWN)
-			strcpy(number, "-");
-		else
-			snprintf(number, sizeof(number), "%.*s%.3g", value->mark != 0, &value->mark,
-				 value->ratio);
-	}
+	vmop_value_format(column->type, value, PERCENT_DIGITS, number);
 	return strdup(number);
 }
 
@@ -149,7 +128,7 @@ static struct vmop_error *print_cell(const struct cells *cells, size_t i, const 
 	if (!cut)
 		return &vmop_error_no_memory;
 	size_t width = vmop_fit_width(cut);
-	bool is_right = is_number(&cells->sheet->columns[cells->columns[i]]);
+	bool is_right = vmop_value_is_right(cells->sheet->columns[cells->columns[i]].type);
 	if (i)
 		fprintf(out, "%*s", GAP_COLUMNS, "");
 	if (is_right)

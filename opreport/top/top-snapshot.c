@@ -58,33 +58,11 @@ static struct vmop_arrangement arrangement_of(const struct vmop_top_view *view,
 	return arrangement;
 }
 
-/* Add the words of a list to another. */
-static struct vmop_error *copy_words(struct vmop_words *to, const struct vmop_words *from)
-{
-	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < from->n && !err; i++)
-		err = vmop_words_parse(to, "a word", from->items[i]);
-	return err;
-}
-
 /* Set *ret to the user's spec with the conditions of the view. */
 static struct vmop_error *spec_of(const struct vmop_top_view *view, const struct vmop_spec *spec,
 				  struct vmop_spec *ret)
 {
-	*ret = *spec; /* its numbers are borrowed, its words are copied */
-	ret->sessions = ret->domains = ret->images = (struct vmop_words){0};
-	ret->events = ret->tasks = ret->stacks = (struct vmop_words){0};
-	struct {
-		struct vmop_words *to;
-		const struct vmop_words *from;
-	} lists[] = {
-		{&ret->sessions, &spec->sessions}, {&ret->domains, &spec->domains},
-		{&ret->images, &spec->images},	   {&ret->events, &spec->events},
-		{&ret->tasks, &spec->tasks},	   {&ret->stacks, &spec->stacks},
-	};
-	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && !err; i++)
-		err = copy_words(lists[i].to, lists[i].from);
+	struct vmop_error *err = vmop_spec_copy(ret, spec);
 	for (size_t i = 0; i < view->n_levels && !err; i++) {
 		/* A row that was entered is within the user's words of its kind. */
 		struct vmop_words *words = view->levels[i].kind == VMOP_TOP_DOMAINS ? &ret->domains
@@ -98,16 +76,6 @@ static struct vmop_error *spec_of(const struct vmop_top_view *view, const struct
 		ret->time = (struct vmop_time_window){.is_set = true,
 						      .from = {VMOP_TIME_BEFORE_END, window_ns}};
 	return err;
-}
-
-static void spec_deinit(struct vmop_spec *spec)
-{
-	vmop_words_deinit(&spec->sessions);
-	vmop_words_deinit(&spec->domains);
-	vmop_words_deinit(&spec->images);
-	vmop_words_deinit(&spec->events);
-	vmop_words_deinit(&spec->tasks);
-	vmop_words_deinit(&spec->stacks);
 }
 
 static struct vmop_error *make(struct vmop_top_snapshot *snapshot, const struct vmop_top_view *view,
@@ -150,7 +118,7 @@ struct vmop_error *vmop_top_snapshot_init(struct vmop_top_snapshot *ret,
 		err = make(ret, view, &mine, symbols);
 	/* The names of the sessions belong to the spec. */
 	vmop_sessions_deinit(&ret->sessions);
-	spec_deinit(&mine);
+	vmop_spec_deinit(&mine);
 	ret->cpu_ns = vmop_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns;
 	return err;
 }

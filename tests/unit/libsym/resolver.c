@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "libsym/cache/symbol-cache.h"
 #include "libsym/resolver.h"
 
 #define TARGET VMOP_TEST_BUILDDIR "/tests/unit/libsym/target"
@@ -540,6 +541,58 @@ static void files_of_other_users_are_not_cached(void **state)
 	assert_int_equal(run("rm -r @cache @foreign"), 0);
 }
 
+/* Make the cache's only table look unused for days. */
+static void age_table(void)
+{
+	assert_int_equal(run("touch -d '3 days ago' @cache/symbols/*.file"), 0);
+}
+
+/* Return whether a table was read since age_table(). */
+static bool table_was_used(void)
+{
+	return run("find @cache/symbols -name '*.file' -mtime -1 | grep -q .") == 0;
+}
+
+static struct outcome resolve_without_id(void)
+{
+	const struct vmop_resolver_options options = {.cache_path = in_dir("cache/symbols")};
+	struct vmop_image_ref ref = ref_of(in_dir("no-id"), NULL);
+	return resolve(&options, &ref);
+}
+
+/* A file without a build-id is known by its identity, once its last change is some seconds ago. */
+static void files_without_build_id_are_known_by_their_identity(void **state)
+{
+	(void)state;
+	struct stat st;
+	struct vmop_symbol_cache_key key;
+	assert_int_equal(run("objcopy -R .note.gnu.build-id @full @no-id"), 0);
+	struct outcome outcome = resolve_without_id();
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	for (;;) {
+		assert_int_equal(stat(in_dir("no-id"), &st), 0);
+		if (vmop_symbol_cache_key_of_file(&st, false, &key))
+			break;
+		usleep(100000);
+	}
+	outcome = resolve_without_id(); /* is kept */
+	vmop_resolver_destroy(outcome.resolver);
+	age_table();
+	outcome = resolve_without_id();
+	assert_complete(outcome.symtab);
+	assert_non_null(strstr(outcome.reason, "not verified"));
+	assert_true(table_was_used());
+	vmop_resolver_destroy(outcome.resolver);
+	age_table();
+	assert_int_equal(run("printf x >>@no-id"), 0);
+	outcome = resolve_without_id(); /* changed in its place */
+	assert_complete(outcome.symtab);
+	assert_false(table_was_used());
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("rm -r @cache @no-id"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -562,6 +615,7 @@ int main(void)
 		cmocka_unit_test(the_vdso_is_our_own),
 		cmocka_unit_test(the_next_run_finds_the_symbols_in_the_cache),
 		cmocka_unit_test(files_of_other_users_are_not_cached),
+		cmocka_unit_test(files_without_build_id_are_known_by_their_identity),
 	};
 	if (system("command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
 		puts("skipped: needs objcopy and strip of binutils");

@@ -16,7 +16,7 @@
 #include "libsym/symtab-builder.h"
 
 static char dir[] = "/tmp/vmop-test.XXXXXX";
-static const struct vmop_symbol_cache_key key = {{20, "0123456789abcdefghij"}, false};
+static const struct vmop_symbol_cache_key key = {{20, "0123456789abcdefghij"}, false, false};
 #define FILE_NAME "303132333435363738396162636465666768696a"
 
 /* Positions in the file's header. */
@@ -118,6 +118,44 @@ static void keys_do_not_mix(void **state)
 	other.addresses = true;
 	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
 	assert_null(loaded);
+}
+
+/* Any difference between two files, or between two states of one, gives another key. */
+static void files_have_keys(void **state)
+{
+	(void)state;
+	struct stat st = {.st_dev = 1, .st_ino = 2, .st_size = 3};
+	struct vmop_symbol_cache_key keys[8];
+	for (size_t i = 0; i < 8; i++) {
+		struct stat other = st;
+		other.st_dev += i == 1;
+		other.st_ino += i == 2;
+		other.st_size += i == 3;
+		other.st_mtim.tv_sec += i == 4;
+		other.st_mtim.tv_nsec += i == 5;
+		other.st_ctim.tv_sec += i == 6;
+		other.st_ctim.tv_nsec += i == 7;
+		assert_true(vmop_symbol_cache_key_of_file(&other, false, &keys[i]));
+		for (size_t j = 0; j < i; j++)
+			assert_false(vmop_build_id_equal(&keys[i].build_id, &keys[j].build_id));
+	}
+	struct vmop_symbol_cache_key again, changing;
+	assert_true(vmop_symbol_cache_key_of_file(&st, false, &again));
+	assert_true(vmop_build_id_equal(&again.build_id, &keys[0].build_id));
+	st.st_ctim.tv_sec = time(NULL);
+	assert_false(vmop_symbol_cache_key_of_file(&st, false, &changing));
+
+	/* A build-id of the same bytes is another key. */
+	struct vmop_symtab *table = make_table(10, 0), *loaded = NULL;
+	vmop_symbol_cache_save(&cache, &again, false, table);
+	assert_null(vmop_symbol_cache_load(&cache, &again, &loaded));
+	assert_non_null(loaded);
+	assert_equal(table, loaded);
+	vmop_symtab_destroy(loaded);
+	again.is_file = false;
+	assert_null(vmop_symbol_cache_load(&cache, &again, &loaded));
+	assert_null(loaded);
+	vmop_symtab_destroy(table);
 }
 
 static void damage_is_found(void **state)
@@ -288,6 +326,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_table_comes_back),
 		TEST(keys_do_not_mix),
+		TEST(files_have_keys),
 		TEST(damage_is_found),
 		TEST(a_partial_table_expires),
 		TEST(other_formats_count_as_missing),

@@ -22,6 +22,36 @@ static void assert_usage(const char *argument, const char *named, const char *ac
 	vmop_error_destroy(err);
 }
 
+static void a_copy_is_its_own(void **state)
+{
+	(void)state;
+	struct vmop_spec spec = {.session_dir = "/x", .certainties = 2};
+	_cleanup_(vmop_spec_deinit) struct vmop_spec copy;
+	static const char *const arguments[] = {
+		"session:s", "domain:web\\,1,g*", "image:i",	  "event:e",
+		"task:t",    "stack:f",		  "cpu:0,2-3",	  "vcpu:1",
+		"tgid:7",    "tid:8-9,11",	  "time:+1s..+2s"};
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
+		assert_null(vmop_spec_parse(&spec, arguments[i]));
+	assert_null(vmop_spec_copy(&copy, &spec));
+	vmop_spec_deinit(&spec);
+	assert_string_equal(copy.session_dir, "/x");
+	assert_int_equal(copy.certainties, 2);
+	assert_int_equal(copy.domains.n, 2);
+	assert_true(vmop_words_match(&copy.domains, "web,1"));
+	assert_string_equal(copy.sessions.items[0], "s");
+	assert_string_equal(copy.images.items[0], "i");
+	assert_string_equal(copy.events.items[0], "e");
+	assert_string_equal(copy.tasks.items[0], "t");
+	assert_string_equal(copy.stacks.items[0], "f");
+	assert_true(vmop_numbers_match(&copy.cpus, 3));
+	assert_false(vmop_numbers_match(&copy.cpus, 1));
+	assert_true(vmop_numbers_match(&copy.vcpus, 1));
+	assert_true(vmop_numbers_match(&copy.tgids, 7));
+	assert_true(vmop_numbers_match(&copy.tids, 11));
+	assert_true(copy.time.is_set);
+}
+
 static void lists_and_globs(void **state)
 {
 	(void)state;
@@ -126,7 +156,7 @@ static void fractions_of_seconds(void **state)
 		_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
 		uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * VMOP_NS_PER_S;
 		assert_null(vmop_spec_parse(&spec, cases[i].argument));
-		assert_null(vmop_spec_time(&spec, start_ns, end_ns, &from_ns, &to_ns));
+		assert_null(vmop_time_window_resolve(&spec.time, start_ns, end_ns, &from_ns, &to_ns));
 		assert_int_equal(from_ns, start_ns + cases[i].from_ns);
 		assert_int_equal(to_ns, 0);
 	}
@@ -149,9 +179,13 @@ int main(void)
 {
 	setenv("TZ", "UTC", 1);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_and_globs), cmocka_unit_test(numbers),
-		cmocka_unit_test(malformed),	   cmocka_unit_test(times),
-		cmocka_unit_test(time_backwards),  cmocka_unit_test(fractions_of_seconds),
+		cmocka_unit_test(a_copy_is_its_own),
+		cmocka_unit_test(lists_and_globs),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(times),
+		cmocka_unit_test(time_backwards),
+		cmocka_unit_test(fractions_of_seconds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
