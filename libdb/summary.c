@@ -11,7 +11,8 @@
  * intervals, so that no transaction sums more than ten parts or so.
  */
 static const uint64_t lens_ns[] = {600 * VMOP_NS_PER_S, 3600 * VMOP_NS_PER_S,
-				   6 * 3600 * VMOP_NS_PER_S, 86400 * VMOP_NS_PER_S};
+				   6 * 3600 * VMOP_NS_PER_S, 86400 * VMOP_NS_PER_S,
+				   5 * 86400 * VMOP_NS_PER_S};
 enum { N_LENS = sizeof(lens_ns) / sizeof(lens_ns[0]) };
 
 /* The most intervals that one summary is made of: more would take too long at once. */

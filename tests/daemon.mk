@@ -5,7 +5,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
 	tests/unit/daemon/guest/stacks/file-tables tests/unit/daemon/guest/stacks/host-file \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder tests/unit/libutil/thread \
-	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/agent tests/unit/daemon/rotation tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
@@ -24,6 +24,9 @@ EXTRA_DIST += tests/unit/daemon/guest/context/guest-maps-double.h tests/unit/dae
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_rotation_SOURCES = tests/unit/daemon/rotation.c daemon/rotation.c daemon/rotation.h
+tests_unit_daemon_rotation_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_rotation_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_deferred_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_deferred_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_stacks_CPPFLAGS = $(daemon_test_cppflags)

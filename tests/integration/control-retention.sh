@@ -10,7 +10,7 @@ refuse 2 "1s:10m,1m:1d,10m:30d,1h" control --ladder=soon
 refuse 2 "1m alone" control --ladder=1s:10m,1m:1d
 refuse 2 "give 2m" control --ladder=1s:10m,1m:1d,90s
 refuse 2 "give 1s:1m" control --ladder=1s:30s,1m
-refuse 2 "greater than the one before" control --ladder=1s:10m,1h:1d,1m
+refuse 2 "greater than the one before" control --ladder=1s:1h,1h:1d,1m
 refuse 2 "begin the ladder with 1s" control --ladder=2s:10m,1m
 refuse 2 "keep=1s" control --keep=500ms
 refuse 2 "at least 16M" control --max-size=4096
@@ -134,7 +134,7 @@ is "files with an error" "$(control --list | grep -cv 'finished\|not ended\|sess
 
 # ---- a full disk: the rotation fails, and the session goes on
 mkdir "$work/small"
-if mount -t tmpfs -o size=3M tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=3M,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	expect 0 "sampling" control --start --session-dir="$work/small"
 	pid=$(daemon_pid)
 	head -c 3M /dev/zero >"$work/small/fill" 2>/dev/null || true
