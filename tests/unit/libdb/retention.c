@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a session loses with age and for want of room, and that it loses nothing else. */
+/* Coarser detail, deleted intervals, and summaries: all other sums stay. */
 #include "tests/unit/libdb/common.h"
 
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <uthash.h>
 
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 
 #define MINUTE_NS (60 * VMOP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
@@ -419,6 +420,7 @@ static void work_until_killed(const char *name)
 {
 	struct vmop_db *db;
 	bool done;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	assert_ok(vmop_db_create(test_path(name), &db));
 	put_facts(db);
 	for (unsigned i = 0;; i++) {
@@ -440,16 +442,17 @@ static void kill_in_the_middle(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 12; round++) {
-		char name[24];
+		char name[24], wal[32];
 		struct vmop_db *db;
 		int status;
 		snprintf(name, sizeof(name), "killed-%u", round);
+		snprintf(wal, sizeof(wal), "%s-wal", name);
 		pid_t child = fork();
 		if (child == 0)
 			work_until_killed(name);
 		/* Not before its first interval; the rest is chance. */
 		struct stat st;
-		while (stat(test_path(name), &st) < 0 || st.st_size < 65536)
+		while (stat(test_path(wal), &st) < 0 || st.st_size < 65536)
 			usleep(1000);
 		usleep(7919 * round);
 		kill(child, SIGKILL);
@@ -483,7 +486,7 @@ static void oldest_goes(void **state)
 	assert_ok(vmop_db_create(test_path("oldest"), &db));
 	put_facts(db);
 	assert_ok(vmop_db_drop_oldest(db, UINT64_MAX, &done));
-	assert_false(done); /* there is none */
+	assert_false(done); /* nothing to delete */
 	for (unsigned i = 0; i < 10; i++)
 		assert_ok(put_second(db, i));
 	/* The third second has not ended. */

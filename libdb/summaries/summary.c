@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 
 #include "libdb/db.h"
 #include "libdb/pile.h"
@@ -82,7 +82,7 @@ bool vmop_summary_is_valid(const struct vmop_summary *summary,
 
 /* ---- making -------------------------------------------------------------------- */
 
-/* What becomes a summary: intervals, or summaries of the level below, in one slot of time. */
+/* The parts of one summary: intervals, or summaries of the level below, in one slot of time. */
 struct parts {
 	uint32_t first_id, last_id; /* in chunks' ids */
 	uint32_t first, last;	    /* intervals */
