@@ -55,7 +55,7 @@ static bool may_go_on(struct work *work, unsigned n)
 	return may;
 }
 
-/* Return the session's time at which what has the age now was young. */
+/* Return the time that is age_ns ago. */
 static uint64_t before(const struct work *work, uint64_t age_ns)
 {
 	return work->now_ns > age_ns ? work->now_ns - age_ns : 0;
@@ -126,7 +126,7 @@ static struct vmop_error *drop_old(struct work *work)
 	return err;
 }
 
-/* Make the oldest detail coarser; if there is none left, delete the oldest interval. */
+/* Make the oldest detail coarser. If all is as coarse as it can be, delete the oldest interval. */
 static struct vmop_error *make_some_room(struct work *work, bool *ret_done)
 {
 	uint64_t lens_ns[VMOP_LADDER_MAX_STEPS];

@@ -29,7 +29,7 @@ struct vmop_roll_up {
 };
 
 /*
- * Do a bounded part of what is due for db, or nothing if all was done less than 10 s ago. profiler
+ * Do a bounded part of the due work, or nothing if all was done less than 10 s ago. profiler
  * writes db. now_ns is the end of the last interval: ages are counted by the session's own time, so
  * that a step of the clock deletes nothing.
  */

@@ -338,7 +338,7 @@ struct vmop_error *vmop_session_rotate_by_time(struct vmop_session *session, cha
 	return err;
 }
 
-/* Return whether what was done at *last_ns, CLOCK_MONOTONIC, is due again, and set it to now. */
+/* Return whether every_ns have passed since *last_ns (CLOCK_MONOTONIC), and then set it to now. */
 static bool is_due_again(uint64_t *last_ns, uint64_t every_ns)
 {
 	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);

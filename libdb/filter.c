@@ -7,7 +7,7 @@
 #include "libdb/db.h"
 #include "libdb/schema.h"
 #include "libdb/stacks/cells.h"
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 #include "libutil/array.h"
 
 /* Compare two ids of one table: each of them is a number, whatever its type. */

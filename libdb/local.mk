@@ -29,7 +29,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \
-	libdb/summary.c libdb/summary.h \
+	libdb/summaries/summary.c libdb/summaries/summary.h \
 	libdb/symbols/symbols.c libdb/symbols/symbols.h \
 	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a session loses with age and for want of room: detail, then whole intervals, and the pages
- * that they leave on disk.
+ * Reduce a session that is too old or too large: make detail coarser, delete intervals, and give
+ * their pages back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/schema.h"
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 #include "libutil/parse.h"
 
 /* The facts about deleted intervals. */

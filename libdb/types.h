@@ -154,7 +154,7 @@ struct vmop_db_detail {
 	uint32_t n_intervals;
 };
 
-/* The room that a session takes, without regard to what is not yet in its file. */
+/* The room that a session takes. */
 struct vmop_db_room {
 	uint64_t used_bytes; /* pages with content */
 	uint64_t free_bytes; /* pages that later intervals can use */

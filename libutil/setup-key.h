@@ -50,7 +50,7 @@ struct vmop_error *vmop_setup_set_guest_context(struct vmop_setup *setup, const 
 						const char *value);
 void vmop_setup_put_guest_context(FILE *out, const char *key, const struct vmop_setup *setup);
 
-/* Those of set-up/ladder.c. The key rollup of older files sets a ladder, too. */
+/* Likewise of set-up/ladder.c. The key rollup of older files sets a ladder, too. */
 void vmop_setup_default_ladder(struct vmop_setup_ladder *ret);
 struct vmop_error *vmop_setup_set_ladder(struct vmop_setup *setup, const char *key,
 					 const char *value);
@@ -60,7 +60,7 @@ void vmop_setup_put_ladder(FILE *out, const char *key, const struct vmop_setup *
 void vmop_setup_put_rollup(FILE *out, const char *key, const struct vmop_setup *setup);
 struct vmop_error *vmop_setup_check_ladder(const struct vmop_setup *setup);
 
-/* Those of set-up/retention.c. */
+/* Likewise of set-up/retention.c. */
 struct vmop_error *vmop_setup_set_keep(struct vmop_setup *setup, const char *key,
 				       const char *value);
 struct vmop_error *vmop_setup_set_max_size(struct vmop_setup *setup, const char *key,

@@ -265,7 +265,7 @@ static struct vmop_error *do_shutdown(struct control_request *request, int *ret_
 	return err ? err : end_of_daemon(reply, pid);
 }
 
-/* What happens to the current session. The word is that of the daemon's request. */
+/* A change of the current session. Its word is the name of the daemon's request. */
 enum change { SAVE, ROTATE, RESET };
 static const char *const change_words[] = {[SAVE] = "save", [ROTATE] = "rotate", [RESET] = "reset"};
 

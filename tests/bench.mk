@@ -3,14 +3,14 @@ EXTRA_DIST += tests/bench/run-events
 EXTRA_PROGRAMS += tests/bench/busy
 CLEANFILES += tests/bench/busy$(EXEEXT)
 check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-stacks
-# It is built with the tests, which make a day of it.
+# Built with the tests, so that it stays in step with libdb.
 check_PROGRAMS += tests/bench/make-month
 tests_bench_make_month_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
 tests_bench_make_month_LDADD = libdb/libdb.la $(SQLITE_LIBS) -lm
 tests_bench_cfi_tables_LDADD = libstack/libstack.la libutil/libutil.la
 tests_bench_read_stacks_LDADD = libdb/libdb.la
 EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed-load
-EXTRA_DIST += tests/bench/run tests/bench/run-guest-context
+EXTRA_DIST += tests/bench/run tests/bench/run-guest-context tests/bench/run-month
 if HAVE_BPF
 bench_guest_context = tests/bench/guest-context$(EXEEXT)
 EXTRA_PROGRAMS += tests/bench/guest-context
@@ -26,12 +26,13 @@ endif
 .PHONY: bench
 bench: all $(bench_guest_context) tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
 		tests/bench/read-stacks$(EXEEXT) tests/fixtures/make-stacks$(EXEEXT) \
-		tests/integration/session-stacks$(EXEEXT) \
+		tests/integration/session-stacks$(EXEEXT) tests/bench/make-month$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT) \
 		tests/fixtures/make-session$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-stacks
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-callgraph
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-month
 	test -z '$(bench_guest_context)' || \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-guest-context

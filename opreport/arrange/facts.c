@@ -48,6 +48,22 @@ static void add_session_facts(struct vmop_report *report, const char *list, size
 	add_text(report, list, item, "state", facts->is_finished ? "finished" : "not ended");
 }
 
+/* Add which span of time has which detail, of all sessions, to the list "spans". */
+static void add_detail_facts(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	size_t n = 0;
+	for (size_t s = 0; s < catalog->n_sessions; s++) {
+		const struct vmop_session_facts *facts = &catalog->sessions[s];
+		for (size_t i = 0; i < facts->n_details; i++, n++) {
+			add_text(report, "spans", n, "session", facts->name);
+			add_count(report, "spans", n, "start_ns", facts->details[i].start_ns);
+			add_count(report, "spans", n, "end_ns", facts->details[i].end_ns);
+			add_count(report, "spans", n, "interval_ns", facts->details[i].interval_ns);
+		}
+	}
+}
+
 static void add_sessions_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -60,6 +76,7 @@ static void add_sessions_facts(struct vmop_report *report)
 	}
 	for (size_t s = 0; s < catalog->n_sessions; s++)
 		add_session_facts(report, "sessions", s, &catalog->sessions[s]);
+	add_detail_facts(report);
 	for (size_t i = 0; i < result->n_omitted; i++) {
 		const struct vmop_omitted *omitted = &result->omitted[i];
 		add_text(report, "left_out", i, "session",

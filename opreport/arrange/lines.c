@@ -8,6 +8,7 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/stack-end.h"
 #include "opreport/arrange/report-open.h"
 #include "opreport/output/time-text.h"
@@ -92,6 +93,59 @@ static struct vmop_error *add_span_line(struct vmop_report *report, uint64_t sta
 			state);
 }
 
+/* Print an interval's length: "1 s", "10 min", "1 h", "1.5 h". */
+static void put_interval(FILE *out, uint64_t interval_ns)
+{
+	double seconds = (double)interval_ns / 1e9;
+	if (seconds < 59.5)
+		fprintf(out, "%.2g s", seconds);
+	else if (seconds < 3599.5)
+		fprintf(out, "%.3g min", seconds / 60);
+	else
+		fprintf(out, "%.3g h", seconds / 3600);
+}
+
+/* Return whether the specs select a part of the span. */
+static bool is_selected(const struct vmop_choice *choice, const struct vmop_detail_span *detail)
+{
+	return detail->end_ns > choice->from_ns &&
+	       (!choice->to_ns || detail->start_ns < choice->to_ns);
+}
+
+/* State which span of the selected time has which detail, unless all has that of the recording. */
+static struct vmop_error *add_detail_line(struct vmop_report *report,
+					  const struct vmop_session_facts *facts)
+{
+	const struct vmop_choice *choice = &report->result->choice;
+	struct writer writer;
+	const char *text, *gap = "";
+	uint64_t longest_ns = 0;
+	struct vmop_error *err = writer_begin(&writer);
+	if (err)
+		return err;
+	for (size_t i = 0; i < facts->n_details; i++) {
+		const struct vmop_detail_span *detail = &facts->details[i];
+		char until[40];
+		if (!is_selected(choice, detail))
+			continue;
+		vmop_format_time(detail->end_ns, until, sizeof(until));
+		longest_ns = detail->interval_ns > longest_ns ? detail->interval_ns : longest_ns;
+		fputs(gap, writer.out);
+		put_interval(writer.out, detail->interval_ns);
+		fprintf(writer.out, " until %s", until);
+		gap = ", ";
+	}
+	err = writer_end(&writer, &report->arena, &text);
+	if (!err && longest_ns >= 20 * VMOP_NS_PER_S)
+		err = add_line(report, "detail: %s", text);
+	if (!err && facts->dropped_until_ns && facts->dropped_until_ns > choice->from_ns) {
+		char until[40];
+		vmop_format_time(facts->dropped_until_ns, until, sizeof(until));
+		err = add_line(report, "deleted: all until %s", until);
+	}
+	return err;
+}
+
 static struct vmop_error *add_session_lines(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -104,6 +158,8 @@ static struct vmop_error *add_session_lines(struct vmop_report *report)
 					    facts->is_finished
 						    ? ""
 						    : ", not ended: still recording, or cut off");
+		if (!err)
+			err = add_detail_line(report, facts);
 	}
 	return err;
 }

@@ -326,6 +326,15 @@ static int compare_spans(const void *a, const void *b)
 	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
+static struct vmop_error *add_detail(void *arg, const struct vmop_db_detail *detail)
+{
+	struct vmop_session_facts *facts = arg;
+	if (facts->n_details < VMOP_DETAIL_SPANS_MAX)
+		facts->details[facts->n_details++] = (struct vmop_detail_span){
+			detail->start_ns, detail->end_ns, detail->longest_ns};
+	return NULL;
+}
+
 static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
 {
 	const struct loader *loader = arg;
@@ -358,7 +367,7 @@ static struct vmop_error *load_info(const struct loader *loader, const char *nam
 static struct vmop_error *load_facts(struct loader *loader)
 {
 	struct vmop_session_facts *facts = &loader->catalog->sessions[loader->session];
-	const char *start = "", *end = "";
+	const char *start = "", *end = "", *dropped = "";
 	const struct {
 		const char *name;
 		const char **field;
@@ -370,18 +379,22 @@ static struct vmop_error *load_facts(struct loader *loader)
 		     {"kernel_symbols", &facts->kernel_symbols},
 		     {"guest_context", &facts->guest_context},
 		     {"start_ns", &start},
-		     {"end_ns", &end}};
+		     {"end_ns", &end},
+		     {"dropped_until_ns", &dropped}};
 	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
 		struct vmop_error *err = load_info(loader, infos[i].name, infos[i].field);
 		if (err)
 			return err;
 	}
 	struct vmop_error *err = vmop_db_each_interval(loader->db, add_interval, loader);
+	if (!err)
+		err = vmop_db_each_detail(loader->db, add_detail, facts);
 	if (err)
 		return err;
 	if (facts->n_intervals > 1)
 		qsort(facts->intervals, facts->n_intervals, sizeof(*facts->intervals),
 		      compare_spans);
+	vmop_parse_u64(dropped, 10, &facts->dropped_until_ns);
 	vmop_parse_u64(start, 10, &facts->start_ns);
 	facts->is_finished = vmop_parse_u64(end, 10, &facts->end_ns);
 	if (facts->end_ns < facts->start_ns)

@@ -124,6 +124,13 @@ struct vmop_table {
 	struct vmop_table_part *parts; /* by session */
 };
 
+/* A span of time whose intervals are alike: the first one begins where the one before ends. */
+struct vmop_detail_span {
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t interval_ns;	   /* the longest one */
+};
+#define VMOP_DETAIL_SPANS_MAX 16 /* of a session; a ladder makes 9 */
+
 /* Facts of a session; an unknown string is "". */
 struct vmop_session_facts {
 	const char *name; /* as the user gave it */
@@ -138,6 +145,9 @@ struct vmop_session_facts {
 	 */
 	struct vmop_span *intervals;
 	size_t n_intervals, intervals_capacity;
+	uint64_t dropped_until_ns; /* earlier intervals were deleted; 0: none */
+	struct vmop_detail_span details[VMOP_DETAIL_SPANS_MAX];
+	size_t n_details;
 };
 
 /* A loss: samples or records that the source or the daemon dropped or could not read. */

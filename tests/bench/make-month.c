@@ -20,8 +20,8 @@
  *in the kernel, in functions of 16 of them; each has its share by 1 / rank, in a random order.  The
  *number of its samples in an interval is drawn from the Poisson distribution.
  *
- * Prints the numbers of samples, intervals, chunks and cells.  The same arguments make the same
- * session.
+ * Prints the numbers of samples, intervals, chunks and cells, and the longest CPU time of one of
+ *the steps in which summaries are made.  The same arguments make the same session.
  */
 #include <getopt.h>
 #include <math.h>
@@ -33,6 +33,7 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -75,6 +76,7 @@ struct maker {
 	struct program programs[PROGRAMS];
 	struct vmop_db_cell *cells;
 	uint64_t n_samples, n_intervals, n_chunks, n_cells;
+	uint64_t longest_ns; /* CPU time of a step that makes a summary */
 };
 
 static void die(const char *message)
@@ -362,8 +364,13 @@ static void make(struct maker *maker, uint64_t days, const char *path)
 	put_span(maker, 0, end - DAY_S, 600);
 	put_span(maker, end - DAY_S, end - 600, 60);
 	put_span(maker, end - 600, end, 1);
-	for (bool done = true; done;)
+	for (bool done = true; done;) {
+		uint64_t begun_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		die_on(vmop_db_summarize(maker->db, START_NS + (end - 660) * SECOND_NS, &done));
+		uint64_t took_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+		if (took_ns > maker->longest_ns)
+			maker->longest_ns = took_ns;
+	}
 	die_on(vmop_db_finish(maker->db));
 	set_levels(path);
 }
@@ -387,8 +394,9 @@ int main(int argc, char **argv)
 	if (!maker.cells)
 		die("out of memory");
 	make(&maker, days, argv[optind]);
-	printf("samples %llu\nintervals %llu\nchunks %llu\ncells %llu\n",
+	printf("samples %llu\nintervals %llu\nchunks %llu\ncells %llu\nsummary_ms %.1f\n",
 	       (unsigned long long)maker.n_samples, (unsigned long long)maker.n_intervals,
-	       (unsigned long long)maker.n_chunks, (unsigned long long)maker.n_cells);
+	       (unsigned long long)maker.n_chunks, (unsigned long long)maker.n_cells,
+	       (double)maker.longest_ns / 1e6);
 	return 0;
 }

@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The ladder, keep, max-size and rotate: bad values, sessions that are rotated, listed, described and
-# deleted, and what is left after kill -9 and on a full disk.
+# deleted. Also the state after kill -9 and on a full disk.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 
-# ---- bad values: one line that says what would do, and nothing is stored
+# ---- bad values: the message gives a remedy, and nothing is stored
 refuse 2 "1s:10m,1m:1d,10m:30d,1h" control --ladder=soon
 refuse 2 "1m alone" control --ladder=1s:10m,1m:1d
 refuse 2 "give 2m" control --ladder=1s:10m,1m:1d,90s
 refuse 2 "give 1s:1m" control --ladder=1s:30s,1m
-refuse 2 "greater than the one before" control --ladder=1s:10m,1h:1d,1m
+refuse 2 "greater than the one before" control --ladder=1s:1h,1h:1d,1m
 refuse 2 "begin the ladder with 1s" control --ladder=2s:10m,1m
 refuse 2 "keep=1s" control --keep=500ms
 refuse 2 "at least 16M" control --max-size=4096
@@ -85,7 +85,7 @@ is "old sessions" "$(find "$sessions" -name '20200101*' | wc -l)" -eq 0
 is "others" "$(find "$sessions" -name mine.vmop -o -name 20990101T000000.vmop -o -name file-7.vmop | wc -l)" -eq 3
 rm -f "$sessions"/file-*.vmop "$sessions/mine.vmop" "$sessions/20990101T000000.vmop"
 
-# ---- rotated while it samples: each file begins where the one before ends, and none is lost
+# ---- rotated while it samples: each file begins where the one before ends, with all samples
 i=0
 while [ $i -lt 4 ]; do
 	expect 0 "goes on in a fresh session" control --rotate
@@ -105,7 +105,7 @@ while read -r file; do
 	[ -z "$end" ] || is "its first interval" "$(fact "$file" first_ns)" = "$end"
 	end=$(fact "$file" end_ns)
 done <"$work/order"
-# A finished session is kept under its time, too; then there is none.
+# A finished session is kept under its time, too, and no current one remains.
 expect 0 "kept as" control --rotate
 refuse 1 "no current session" control --rotate
 expect 0 "" control --shutdown
@@ -134,7 +134,7 @@ is "files with an error" "$(control --list | grep -cv 'finished\|not ended\|sess
 
 # ---- a full disk: the rotation fails, and the session goes on
 mkdir "$work/small"
-if mount -t tmpfs -o size=3M tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=3M,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	expect 0 "sampling" control --start --session-dir="$work/small"
 	pid=$(daemon_pid)
 	head -c 3M /dev/zero >"$work/small/fill" 2>/dev/null || true

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a session loses with age and for want of room, and that it loses nothing else. */
+/* Coarser detail, deleted intervals, and summaries: all other sums stay. */
 #include "tests/unit/libdb/common.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <uthash.h>
 
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 
 #define MINUTE_NS (60 * VMOP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
@@ -412,6 +415,62 @@ static void totals_stay(void **state)
 	assert_true(n_summaries > 20);
 }
 
+/* Roll up, sum up and delete for ever, in a process that will be killed. */
+static void work_until_killed(const char *name)
+{
+	struct vmop_db *db;
+	bool done;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	assert_ok(vmop_db_create(test_path(name), &db));
+	put_facts(db);
+	for (unsigned i = 0;; i++) {
+		uint64_t now_ns = TEST_START_NS + i * VMOP_NS_PER_S;
+		assert_ok(put_second(db, i));
+		assert_ok(vmop_db_roll_up(db, 0, now_ns, 7 * VMOP_NS_PER_S, 1, &done));
+		assert_ok(vmop_db_roll_up(db, 1, now_ns, MINUTE_NS, 1, &done));
+		assert_ok(vmop_db_summarize(db, now_ns - MINUTE_NS, &done));
+		assert_ok(vmop_db_give_back(db, 0, 2, &done));
+		if (i > 3000)
+			assert_ok(vmop_db_drop_oldest(db, now_ns - 3000 * VMOP_NS_PER_S, &done));
+	}
+}
+
+static uint64_t number_of(struct vmop_db *db, const char *name);
+
+/* Each interval has 10 samples, so whatever a killed writer left has ten times its seconds. */
+static void kill_in_the_middle(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 12; round++) {
+		char name[24], wal[32];
+		struct vmop_db *db;
+		int status;
+		snprintf(name, sizeof(name), "killed-%u", round);
+		snprintf(wal, sizeof(wal), "%s-wal", name);
+		pid_t child = fork();
+		if (child == 0)
+			work_until_killed(name);
+		/* Not before its first interval; the rest is chance. */
+		struct stat st;
+		while (stat(test_path(wal), &st) < 0 || st.st_size < 65536)
+			usleep(1000);
+		usleep(7919 * round);
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		assert_ok(vmop_db_recover(test_path(name)));
+		assert_ok(vmop_db_open(test_path(name), &db));
+		assert_ok(vmop_db_check(db));
+		uint64_t samples = totals_of(db, NULL).samples, in_intervals = 0;
+		struct vmop_db_filter filter = {.needs_no_times = true};
+		assert_ok(vmop_db_each_sum(db, &filter, 0, read_sum, &in_intervals));
+		assert_int_equal(samples % 10, 0);
+		assert_int_equal(samples, in_intervals);
+		assert_int_equal(number_of(db, "dropped_samples") % 10, 0);
+		vmop_db_close(db);
+	}
+}
+
 static uint64_t number_of(struct vmop_db *db, const char *name)
 {
 	_cleanup_free_ char *text = NULL;
@@ -427,7 +486,7 @@ static void oldest_goes(void **state)
 	assert_ok(vmop_db_create(test_path("oldest"), &db));
 	put_facts(db);
 	assert_ok(vmop_db_drop_oldest(db, UINT64_MAX, &done));
-	assert_false(done); /* there is none */
+	assert_false(done); /* nothing to delete */
 	for (unsigned i = 0; i < 10; i++)
 		assert_ok(put_second(db, i));
 	/* The third second has not ended. */
@@ -563,12 +622,12 @@ static void spans_have_detail(void **state)
 }
 
 struct summary_rows {
-	unsigned n[4]; /* by level */
+	unsigned n[5]; /* by level */
 };
 
 static struct vmop_error *count_summary(void *arg, const struct vmop_summary *summary)
 {
-	assert_in_range(summary->span.level, 0, 3);
+	assert_in_range(summary->span.level, 0, 4);
 	((struct summary_rows *)arg)->n[summary->span.level]++;
 	return NULL;
 }
@@ -605,11 +664,9 @@ static void summaries_become_longer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals_stay),
-		cmocka_unit_test(oldest_goes),
-		cmocka_unit_test(file_shrinks),
-		cmocka_unit_test(spans_have_detail),
-		cmocka_unit_test(summaries_become_longer),
+		cmocka_unit_test(totals_stay),	     cmocka_unit_test(kill_in_the_middle),
+		cmocka_unit_test(oldest_goes),	     cmocka_unit_test(file_shrinks),
+		cmocka_unit_test(spans_have_detail), cmocka_unit_test(summaries_become_longer),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }

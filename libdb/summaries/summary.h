@@ -10,8 +10,8 @@
  * and the last interval in [first, last] begin and end with it: then every sample of it is in an
  * interval of this range, and in no other.
  */
-#ifndef VMOP_LIBDB_SUMMARY_H
-#define VMOP_LIBDB_SUMMARY_H
+#ifndef VMOP_LIBDB_SUMMARIES_SUMMARY_H
+#define VMOP_LIBDB_SUMMARIES_SUMMARY_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/summary.h"
+#include "libdb/summaries/summary.h"
 
 #include "libdb/db.h"
 #include "libdb/pile.h"
@@ -11,7 +11,8 @@
  * intervals, so that no transaction sums more than ten parts or so.
  */
 static const uint64_t lens_ns[] = {600 * VMOP_NS_PER_S, 3600 * VMOP_NS_PER_S,
-				   6 * 3600 * VMOP_NS_PER_S, 86400 * VMOP_NS_PER_S};
+				   6 * 3600 * VMOP_NS_PER_S, 86400 * VMOP_NS_PER_S,
+				   5 * 86400 * VMOP_NS_PER_S};
 enum { N_LENS = sizeof(lens_ns) / sizeof(lens_ns[0]) };
 
 /* The most intervals that one summary is made of: more would take too long at once. */
@@ -81,7 +82,7 @@ bool vmop_summary_is_valid(const struct vmop_summary *summary,
 
 /* ---- making -------------------------------------------------------------------- */
 
-/* What becomes a summary: intervals, or summaries of the level below, in one slot of time. */
+/* The parts of one summary: intervals, or summaries of the level below, in one slot of time. */
 struct parts {
 	uint32_t first_id, last_id; /* in chunks' ids */
 	uint32_t first, last;	    /* intervals */
