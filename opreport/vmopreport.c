@@ -18,6 +18,7 @@
 #include "opreport/compare-report.h"
 #include "opreport/gate-report.h"
 #include "opreport/output/printing.h"
+#include "opreport/series-report.h"
 #include "opreport/settings.h"
 #include "opreport/stacks/inclusive.h"
 #include "opreport/stacks/inline-map.h"
@@ -134,12 +135,20 @@ static struct vmop_error *report_rows(struct job *job)
 {
 	struct vmop_settings *settings = job->settings;
 	struct vmop_report *report = NULL;
+	struct vmop_arrangement arrangement = settings->arrangement;
+	if (settings->series.is_wanted) /* which sorts its rows itself */
+		arrangement = (struct vmop_arrangement){.unsorted = true,
+							.include_symbols = &settings->include,
+							.exclude_symbols = &settings->exclude};
 	struct vmop_error *err =
-		vmop_rows_arrange(&job->result, &job->ratios, &settings->arrangement, &job->hidden);
+		vmop_rows_arrange(&job->result, &job->ratios, &arrangement, &job->hidden);
 	if (!err)
 		err = vmop_report_create(&settings->report, &job->result, &job->ratios,
 					 &job->hidden, &report);
-	if (!err)
+	if (!err && settings->series.is_wanted)
+		err = vmop_series_report(settings, &job->result, vmop_report_sheet(report),
+					 print_sheet);
+	else if (!err)
 		err = print_sheet(settings, vmop_report_sheet(report));
 	if (!err) {
 		log_incomplete(settings, report);
