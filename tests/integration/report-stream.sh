@@ -64,7 +64,7 @@ is "half a second is in one interval" "$(samples time:2023-11-14T22:14:05.25..20
 	-eq "$(samples time:@$((zero + 5)))"
 expect 1 "" report time:2024-01-01
 expect 1 "no session in $sessions is of that time" report session:all time:2024-01-01
-refuse 2 "accepted: today, yesterday" report time:tomorrow
+refuse 2 "today, yesterday" report time:tomorrow
 refuse 2 "ends before it begins" report session:all time:2023-11-14T22:15..2023-11-14T22:14
 
 # Sessions of these days.  Midnight may pass between two commands, but not much more.
