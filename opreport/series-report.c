@@ -8,24 +8,7 @@
 	(VMOP_BY_SESSION | VMOP_BY_DOMAIN | VMOP_BY_CGROUP | VMOP_BY_TASK | VMOP_BY_IMAGE |        \
 	 VMOP_BY_SYMBOL)
 
-void vmop_series_report_decide(struct vmop_settings *settings)
-{
-	struct vmop_query *query = &settings->query;
-	if (!settings->series.is_wanted)
-		return;
-	query->dimensions &= DIMENSIONS;
-	if (!settings->by && !settings->wants_symbols)
-		query->dimensions = 0;
-	query->dimensions |= VMOP_BY_TIME;
-	query->by_step = true;
-	query->time_step_s = settings->series.step_s;
-	query->by_part = query->of_whole_session = false;
-	query->threshold_percent = 0;
-	if (query->dimensions & VMOP_BY_TASK) /* a command's processes are one series */
-		query->merge |= VMOP_MERGE_TID | VMOP_MERGE_TGID;
-}
-
-struct vmop_error *vmop_series_report_check(const struct vmop_settings *settings)
+static struct vmop_error *check(const struct vmop_settings *settings)
 {
 	const struct {
 		bool is_wrong;
@@ -46,10 +29,31 @@ struct vmop_error *vmop_series_report_check(const struct vmop_settings *settings
 		{settings->sort.n || settings->arrangement.reverse, "--sort or --reverse-sort"},
 		{settings->by & ~(unsigned)DIMENSIONS, "--by=cpu, vcpu, mode, certainty or life"},
 	};
-	for (size_t i = 0; settings->series.is_wanted && i < sizeof(wrong) / sizeof(*wrong); i++)
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		if (wrong[i].is_wrong)
 			return vmop_error_new(VMOP_ERROR_USAGE, "--over does not go with %s",
 					      wrong[i].option);
+	return NULL;
+}
+
+struct vmop_error *vmop_series_report_prepare(struct vmop_settings *settings)
+{
+	struct vmop_query *query = &settings->query;
+	if (!settings->series.is_wanted)
+		return NULL;
+	struct vmop_error *err = check(settings);
+	if (err)
+		return err;
+	query->dimensions &= DIMENSIONS;
+	if (!settings->by && !settings->wants_symbols)
+		query->dimensions = 0;
+	query->dimensions |= VMOP_BY_TIME;
+	query->by_step = true;
+	query->time_step_s = settings->series.step_s;
+	query->by_part = query->of_whole_session = false;
+	query->threshold_percent = 0;
+	if (query->dimensions & VMOP_BY_TASK) /* a command's processes are one series */
+		query->merge |= VMOP_MERGE_TID | VMOP_MERGE_TGID;
 	return NULL;
 }
 

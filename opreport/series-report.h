@@ -6,11 +6,11 @@
 #include "libutil/error.h"
 #include "opreport/settings.h"
 
-/* Set the query's dimensions and merging for --over, if it is there. */
-void vmop_series_report_decide(struct vmop_settings *settings);
-
-/* Check that the options go with --over.  VMOP_ERROR_USAGE names the first that does not. */
-struct vmop_error *vmop_series_report_check(const struct vmop_settings *settings);
+/*
+ * Set the query's dimensions and merging for --over, if it is there.  VMOP_ERROR_USAGE names the
+ * first option that does not go with it.
+ */
+struct vmop_error *vmop_series_report_prepare(struct vmop_settings *settings);
 
 /* Print the series of a query's result with `print`; above is the sheet of its report. */
 struct vmop_error *

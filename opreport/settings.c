@@ -15,10 +15,8 @@
 #include "libutil/options.h"
 #include "opreport/charts/chart-times.h"
 #include "opreport/compare-report.h"
-#include "opreport/gate-report.h"
 #include "opreport/options/option-word.h"
 #include "opreport/query/idle.h"
-#include "opreport/series-report.h"
 #include "opreport/stacks/inclusive.h"
 
 const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
@@ -520,7 +518,6 @@ static void decide(struct vmop_settings *settings)
 	if (settings->output != &vmop_output_table)
 		settings->report.long_filenames = true; /* programs need no short names */
 	settings->report.merged_commands = query->merge & VMOP_MERGE_TGID;
-	vmop_series_report_decide(settings);
 }
 
 /* Refuse options that a report of stacks cannot honour. */
@@ -663,11 +660,6 @@ struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char 
 	err = check_format(ret);
 	if (!err)
 		err = vmop_chart_settings_decide(&ret->chart, ret->output_file);
-	if (err)
-		return err;
-	err = vmop_gate_report_check(ret);
-	if (!err)
-		err = vmop_series_report_check(ret);
 	if (err)
 		return err;
 	if (ret->braces.n)

@@ -390,6 +390,10 @@ int main(int argc, char **argv)
 	struct vmop_settings settings;
 	struct job job = {.settings = &settings};
 	struct vmop_error *err = vmop_settings_init(&settings, argc, argv);
+	if (!err)
+		err = vmop_series_report_prepare(&settings);
+	if (!err)
+		err = vmop_gate_report_check(&settings);
 	if (!err && !settings.has_width && !settings.output_file)
 		settings.output_options.width_columns = vmop_terminal_columns(STDOUT_FILENO);
 	if (!err)

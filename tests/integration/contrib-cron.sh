@@ -110,7 +110,7 @@ stop_cron() {
 	clean_up
 }
 trap stop_cron EXIT
-# The test's time limit ends an endless wait: cron starts what is due each minute.
+# The test's time limit ends an endless wait: cron starts jobs each minute.
 while [ ! -s "$work/quiet" ] || [ ! -s "$work/moved" ] || [ ! -s "$work/overlap" ]; do
 	kill -0 $cron_pid 2>/dev/null || {
 		cat "$work/cron.log"

@@ -51,7 +51,7 @@ cron=$build/contrib/cron/vmop
 bad=$(grep -v '^#\|^$\|^[A-Z]*=' "$cron" | grep -cvE '^([0-9*]+[ 	]+){5}root	[^ ]' || true)
 is "lines that are none of cron's" "$bad" -eq 0
 is "'%' without a backslash" "$(grep -v '^#' "$cron" | grep -c '[^\]%' || true)" -eq 0
-# The nightly recipe saves yesterday's samples, once, and deletes what is too old.
+# The nightly recipe saves yesterday's samples, once, and deletes old sessions.
 nightly=$build/contrib/cron/vmop-nightly
 expect 0 "" sh -n "$nightly"
 is "the command" "$(sed -n 's/^.*	root	.*\///p' "$cron")" = "$(basename "$nightly")"

@@ -36,7 +36,7 @@ is "a session and its copy" "$(samples session:whole,copy)" -eq "$whole"
 is "all of a directory" "$(samples session:all)" -eq "$whole"
 expect 0 "left out: another session has them" report session:all
 rm "$sessions/copy.vmop"
-# What was kept while the session went on: the same seconds, and fewer of them.
+# A copy that was kept while the session went on has the same seconds, and fewer of them.
 make_session kept --seconds=50 --unfinished
 is "a session and what was kept of it" "$(samples session:kept,whole)" -eq "$whole"
 is "in the other order" "$(samples session:whole,kept)" -eq "$whole"
