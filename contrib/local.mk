@@ -26,5 +26,6 @@ systemdunit_DATA = contrib/systemd/vmopd.service
 
 cronexampledir = $(docdir)/examples/cron
 cronexample_DATA = contrib/cron/vmop
+pkglibexec_SCRIPTS = contrib/cron/vmop-nightly
 
-generated_texts += contrib/systemd/vmopd.service contrib/cron/vmop
+generated_texts += contrib/systemd/vmopd.service contrib/cron/vmop contrib/cron/vmop-nightly

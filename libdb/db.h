@@ -351,6 +351,16 @@ struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
+ * Call `each` for the totals of each chunk that passes filter, in the order of recording.  Likewise
+ * unpacks no cells.
+ */
+struct vmop_error *vmop_db_each_interval_total(
+	struct vmop_db *db, const struct vmop_db_filter *filter,
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_total *total),
+	void *arg);
+
+/*
  * Call `each` for the unpacked chunks that pass filter, ordered by image so that a reader can keep
  * one image's symbols in memory.
  */

@@ -108,6 +108,36 @@ struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_f
 	return err;
 }
 
+/* Chunks on their way to a caller who wants the totals of each. */
+struct interval_totals {
+	const struct vmop_selection *selection;
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_total *total);
+	void *arg;
+};
+
+static struct vmop_error *pass_row(void *arg, const struct vmop_chunk_row *row)
+{
+	const struct interval_totals *totals = arg;
+	struct vmop_db_total total = {.key = totals->selection->places[row->place].key,
+				      .samples = row->samples,
+				      .weight_events = row->weight_events};
+	total.key.task = row->task;
+	return totals->each(totals->arg, &totals->selection->intervals[row->interval], &total);
+}
+
+struct vmop_error *vmop_db_each_interval_total(
+	struct vmop_db *db, const struct vmop_db_filter *filter,
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_total *total),
+	void *arg)
+{
+	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
+	struct interval_totals totals = {.selection = &selection, .each = each, .arg = arg};
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter, false);
+	return err ? err : vmop_selection_each_row(&selection, false, pass_row, &totals);
+}
+
 /* ---- sums ------------------------------------------------------------------ */
 
 static struct vmop_error *pile_cells(struct summing *summing, const struct vmop_chunk_row *row)

@@ -83,7 +83,10 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/symbols.c opreport/query/symbols.h \
 	opreport/query/take.c opreport/query/take.h \
 	opreport/query/time-slots.c opreport/query/time-slots.h \
+	opreport/query/time-steps.c opreport/query/time-steps.h \
 	opreport/query/time-window.c opreport/query/time-window.h \
+	opreport/series/series.c opreport/series/series.h \
+	opreport/series/series-options.c opreport/series/series-options.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
 	opreport/output/time-text.c opreport/output/time-text.h \
@@ -182,7 +185,8 @@ endif
 
 bin_PROGRAMS += vmopreport
 vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h \
-	opreport/gate-report.c opreport/gate-report.h opreport/settings.c opreport/settings.h
+	opreport/gate-report.c opreport/gate-report.h \
+	opreport/series-report.c opreport/series-report.h opreport/settings.c opreport/settings.h
 vmopreport_LDADD = opreport/libopreport.la
 
 bin_PROGRAMS += vmoptop

@@ -15,7 +15,6 @@
 #include "libutil/options.h"
 #include "opreport/charts/chart-times.h"
 #include "opreport/compare-report.h"
-#include "opreport/gate-report.h"
 #include "opreport/options/option-word.h"
 #include "opreport/query/idle.h"
 #include "opreport/stacks/inclusive.h"
@@ -351,7 +350,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &settings->symbol_options;
 		state->child_inputs[1] = &settings->chart;
 		state->child_inputs[2] = &settings->gate;
-		state->child_inputs[3] = &settings->spec;
+		state->child_inputs[3] = &settings->series;
+		state->child_inputs[4] = &settings->spec;
 		return 0;
 	case ARGP_KEY_ARG:
 		settings->err = keep_spec_word(settings, arg);
@@ -391,6 +391,7 @@ static struct vmop_error *parse_arguments(struct vmop_settings *settings, int ar
 		{&vmop_symbol_options_argp, 0, "Sources of symbols:", 4},
 		{&vmop_chart_argp, 0, "Charts:", 6},
 		{&vmop_gate_argp, 0, "Gates:", 7},
+		{&vmop_series_argp, 0, NULL, 1},
 		{&vmop_spec_argp, 0, "", 10},
 		{0}};
 	static const struct argp argp = {
@@ -409,6 +410,8 @@ static struct vmop_error *parse_arguments(struct vmop_settings *settings, int ar
 		return vmop_steal(&settings->symbol_options.err);
 	if (settings->chart.err)
 		return vmop_steal(&settings->chart.err);
+	if (settings->series.err)
+		return vmop_steal(&settings->series.err);
 	if (settings->gate.err)
 		return vmop_steal(&settings->gate.err);
 	if (settings->spec.err)
@@ -660,9 +663,6 @@ struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char 
 		err = vmop_chart_settings_decide(&ret->chart, ret->output_file);
 	if (!err && ret->chart.is_wanted)
 		err = vmop_chart_check_build();
-	if (err)
-		return err;
-	err = vmop_gate_report_check(ret);
 	if (err)
 		return err;
 	if (ret->braces.n)

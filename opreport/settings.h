@@ -16,6 +16,7 @@
 #include "opreport/output/output.h"
 #include "opreport/query/query.h"
 #include "opreport/query/spec.h"
+#include "opreport/series/series-options.h"
 #include "opreport/stacks/tree-output.h"
 
 /* The kinds of reports. */
@@ -36,6 +37,7 @@ struct vmop_settings {
 	struct vmop_symbol_options symbol_options;
 	struct vmop_chart_settings chart;
 	struct vmop_gate_options gate;
+	struct vmop_series_options series;
 	struct vmop_query query;
 	struct vmop_arrangement arrangement;
 	struct vmop_report_options report;

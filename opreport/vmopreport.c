@@ -18,6 +18,7 @@
 #include "opreport/compare-report.h"
 #include "opreport/gate-report.h"
 #include "opreport/output/printing.h"
+#include "opreport/series-report.h"
 #include "opreport/settings.h"
 #include "opreport/stacks/inclusive.h"
 #include "opreport/stacks/inline-map.h"
@@ -134,12 +135,20 @@ static struct vmop_error *report_rows(struct job *job)
 {
 	struct vmop_settings *settings = job->settings;
 	struct vmop_report *report = NULL;
+	struct vmop_arrangement arrangement = settings->arrangement;
+	if (settings->series.is_wanted) /* which sorts its rows itself */
+		arrangement = (struct vmop_arrangement){.unsorted = true,
+							.include_symbols = &settings->include,
+							.exclude_symbols = &settings->exclude};
 	struct vmop_error *err =
-		vmop_rows_arrange(&job->result, &job->ratios, &settings->arrangement, &job->hidden);
+		vmop_rows_arrange(&job->result, &job->ratios, &arrangement, &job->hidden);
 	if (!err)
 		err = vmop_report_create(&settings->report, &job->result, &job->ratios,
 					 &job->hidden, &report);
-	if (!err)
+	if (!err && settings->series.is_wanted)
+		err = vmop_series_report(settings, &job->result, vmop_report_sheet(report),
+					 print_sheet);
+	else if (!err)
 		err = print_sheet(settings, vmop_report_sheet(report));
 	if (!err) {
 		log_incomplete(settings, report);
@@ -381,6 +390,10 @@ int main(int argc, char **argv)
 	struct vmop_settings settings;
 	struct job job = {.settings = &settings};
 	struct vmop_error *err = vmop_settings_init(&settings, argc, argv);
+	if (!err)
+		err = vmop_series_report_prepare(&settings);
+	if (!err)
+		err = vmop_gate_report_check(&settings);
 	if (!err && !settings.has_width && !settings.output_file)
 		settings.output_options.width_columns = vmop_terminal_columns(STDOUT_FILENO);
 	if (!err)

@@ -22,6 +22,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-plt \
 	tests/fuzz/fuzz-protocol \
+	tests/fuzz/fuzz-baseline \
 	tests/fuzz/fuzz-report-stacks \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-session-journal \
@@ -115,6 +116,9 @@ tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_pack_SOURCES = tests/fuzz/fuzz-pack.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_baseline_SOURCES = tests/fuzz/fuzz-baseline.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_baseline_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_baseline_LDADD = opreport/libopreport.la
 tests_fuzz_fuzz_report_stacks_SOURCES = tests/fuzz/fuzz-report-stacks.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_report_stacks_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_report_stacks_LDADD = opreport/libopreport.la

@@ -36,7 +36,8 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/top/top-grid tests/unit/opreport/top/top-view
 opreport_unit_tests += tests/unit/opreport/charts/chart-settings tests/unit/opreport/charts/scale \
 	tests/unit/opreport/charts/time-grid tests/unit/opreport/query/time-slots \
-	tests/unit/opreport/query/overlap tests/unit/opreport/gate/bound \
+	tests/unit/opreport/query/overlap tests/unit/opreport/query/time-steps \
+	tests/unit/opreport/gate/bound \
 	tests/unit/opreport/gate/change tests/unit/opreport/gate/shares-json
 if HAVE_CHARTS
 opreport_unit_tests += tests/unit/opreport/charts/chart-output tests/unit/opreport/charts/palette
@@ -90,6 +91,8 @@ tests_unit_opreport_gate_change_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_gate_change_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_gate_shares_json_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_gate_shares_json_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_time_steps_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_time_steps_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_overlap_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_overlap_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_time_slots_CPPFLAGS = $(opreport_test_cppflags)
@@ -192,6 +195,7 @@ report_integration_tests = \
 	tests/integration/report-folded.sh \
 	tests/integration/report-pprof.sh \
 	tests/integration/report-gate.sh \
+	tests/integration/report-series.sh \
 	tests/integration/report-sessions.sh \
 	tests/integration/report-speedscope.sh tests/integration/report-firefox.sh \
 	tests/integration/report-stream.sh \

@@ -24,7 +24,7 @@ struct vmop_baseline_request {
 	bool normalised;	       /* other periods are accepted */
 };
 
-/* Check the text, before anything is read.  VMOP_ERROR_USAGE names what is accepted. */
+/* Check the text, before anything is read.  VMOP_ERROR_USAGE lists the accepted forms. */
 struct vmop_error *vmop_baseline_check(const char *text);
 
 /*

@@ -13,7 +13,7 @@
 	"cgroup:GLOB and unattributed with a share, lost[:NAME] with a share or a number, ipc, "   \
 	"cpi, mpki or a --ratio with a number; OP is > >= < or <="
 
-/* What the number of a figure is. */
+/* The kind of a figure's number. */
 enum unit { SHARE, NUMBER, ANY };
 
 static const struct figure {
@@ -43,7 +43,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Parse a number that is not negative, and what is behind it: nothing or '%'. */
+/* Parse a number that is not negative, and a '%' behind it. */
 static bool parse_limit(const char *text, struct vmop_bound *ret)
 {
 	char *end;

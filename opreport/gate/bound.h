@@ -40,7 +40,7 @@ struct vmop_bound {
 };
 
 /*
- * Parse a bound; text must outlive it.  VMOP_ERROR_USAGE has the text and what is accepted.  The
+ * Parse a bound; text must outlive it.  VMOP_ERROR_USAGE has the text and the accepted forms.  The
  * caller deinitialises ret also after an error.
  */
 struct vmop_error *vmop_bound_parse(const char *text, struct vmop_bound *ret);

@@ -35,7 +35,7 @@ static struct vmop_query query_by(const struct vmop_query *query, unsigned dimen
 {
 	struct vmop_query ret = *query;
 	ret.dimensions = dimensions;
-	ret.by_part = ret.details = false;
+	ret.by_part = ret.details = ret.by_step = false;
 	ret.threshold_percent = 0;
 	ret.sink = NULL;
 	if (dimensions & VMOP_BY_TASK)

@@ -19,7 +19,7 @@
 
 struct vmop_gate_request {
 	const struct vmop_gate_options *options;
-	const struct vmop_spec *spec;	 /* what is checked */
+	const struct vmop_spec *spec;	 /* of the samples to check */
 	struct vmop_side_words words;	 /* the same, as words */
 	const struct vmop_words *ratios; /* of --ratio */
 	struct vmop_query query;	 /* the report's; a gate changes the dimensions */

@@ -30,7 +30,7 @@ static struct vmop_error *corrupt(const struct reading *reading, const char *wha
 			      reading->path, what);
 }
 
-/* Return a member's text, "" where there is none. */
+/* Return a member's text, or "" without such a text. */
 static const char *text_of(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));

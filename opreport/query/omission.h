@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Find the samples that a report of several sessions leaves out, so that none is counted twice:
+ * Find the samples that a report of several sessions leaves out, so that each counts once:
  *   - samples of a guest's code in other sessions, during the guest's own session;
  *   - intervals of a session that overlap those of another session of the same machine: overlap.h.
  * Both are only left out for the events that the other session has, compared by name.

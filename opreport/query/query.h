@@ -9,7 +9,7 @@
  *   unify         which items are the same thing; identity does so for domains
  *   choice        marks the selected items and makes the filter for each session's store
  *   event-slots   which events share a column
- *   time-slots    the intervals that rows by time are made of
+ *   time-slots    the intervals that rows by time are made of; time-steps are those of a series
  *   run           walks over the store's samples
  *   take          adds them to tallies, by group
  *   symbols       the symbols of an image, from the session or its file
@@ -112,6 +112,8 @@ struct vmop_query {
 	bool idle_functions;	  /* show idle functions by name, not as one symbol */
 	bool of_whole_session;	  /* percents are of all samples, not of the selected ones */
 	size_t time_slots;	  /* with VMOP_BY_TIME: at most so many of each session */
+	bool by_step;		  /* with VMOP_BY_TIME: slots are steps, and time_base is set */
+	uint64_t time_step_s;	  /* of by_step; 0: chosen */
 	double threshold_percent; /* look up no symbols of images below it */
 	struct vmop_resolver_options resolver;
 	const struct vmop_sample_sink *sink; /* NULL: none */
@@ -198,6 +200,8 @@ struct vmop_result {
 	size_t n_details;
 	struct vmop_count *selected; /* n_events: all selected samples */
 	struct vmop_count *base;     /* n_events: 100 % of the percents */
+	/* With by_step, by slot * n_events: 100 % of the slot, whatever the specs.  Else NULL. */
+	struct vmop_count *time_base;
 	/* Samples of all events, by the image's row. */
 	uint64_t *image_samples;
 	/* Weights, by the image's row * n_events; NULL: not needed, or too large. */

@@ -54,6 +54,7 @@ void vmop_result_deinit(struct vmop_result *result)
 	free(result->events);
 	free(result->selected);
 	free(result->base);
+	free(result->time_base);
 	free(result->image_samples);
 	free(result->image_weights);
 	free(result->omitted);

@@ -105,7 +105,9 @@ static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop
 	if (err)
 		return err;
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
-	err = in_pieces	  ? vmop_db_each_piece(db, filter, vmop_query_take_piece, walk)
+	bool by_interval = (walk->query->dimensions & VMOP_BY_TIME) && !by_symbol && !sink;
+	err = by_interval ? vmop_db_each_interval_total(db, filter, vmop_query_take_interval, walk)
+	      : in_pieces ? vmop_db_each_piece(db, filter, vmop_query_take_piece, walk)
 	      : by_symbol ? vmop_db_each_sum(db, filter, merge, vmop_query_take_sum, walk)
 			  : vmop_db_each_total(db, filter, vmop_query_take_total, walk);
 	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none was read */
@@ -151,6 +153,46 @@ static struct vmop_error *find_base(struct vmop_query_walk *walk,
 		return each_session(walk, sessions, find_base_of);
 	memcpy(result->base, result->selected, result->n_events * sizeof(*result->base));
 	return NULL;
+}
+
+/* Add a chunk to the base of its slot. */
+static struct vmop_error *take_time_base(void *arg, const struct vmop_db_interval *interval,
+					 const struct vmop_db_total *total)
+{
+	const struct vmop_query_walk *walk = arg;
+	struct vmop_result *result = walk->result;
+	const struct vmop_catalog *catalog = &result->catalog;
+	size_t index = vmop_catalog_find_event(catalog, walk->session, total->key.event);
+	const struct vmop_event_item *event = vmop_catalog_event(catalog, index);
+	uint32_t slot = vmop_time_slots_find(&result->times, walk->session, interval);
+	if (event->slot != VMOP_NO_SLOT && slot != VMOP_NO_TIME_SLOT)
+		vmop_count_add(&result->time_base[slot * result->n_events + event->slot],
+			       total->samples,
+			       vmop_query_scaled(total->weight_events, event->scale));
+	return NULL;
+}
+
+static struct vmop_error *find_time_base_of(struct vmop_query_walk *walk, struct vmop_db *db)
+{
+	const struct vmop_db_filter *selected =
+		&walk->result->choice.sessions[walk->session].filter;
+	const struct vmop_db_filter filter = {.from_ns = selected->from_ns,
+					      .to_ns = selected->to_ns,
+					      .omissions = selected->omissions,
+					      .n_omissions = selected->n_omissions};
+	return vmop_db_each_interval_total(db, &filter, take_time_base, walk);
+}
+
+static struct vmop_error *find_time_base(struct vmop_query_walk *walk,
+					 const struct vmop_session_input *sessions)
+{
+	struct vmop_result *result = walk->result;
+	if (!walk->query->by_step)
+		return NULL;
+	result->time_base =
+		calloc(result->times.n * result->n_events + 1, sizeof(*result->time_base));
+	return result->time_base ? each_session(walk, sessions, find_time_base_of)
+				 : &vmop_error_no_memory;
 }
 
 /* ---- omitted samples ------------------------------------------------------ */
@@ -221,7 +263,10 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 		result->choice.is_everything = false;
 	if (!err)
 		err = vmop_result_assign_slots(result, query->merge);
-	if (!err && (query->dimensions & VMOP_BY_TIME))
+	if (!err && query->by_step)
+		err = vmop_time_slots_init_steps(&result->times, sessions, &result->catalog,
+						 &result->choice, query->time_step_s);
+	else if (!err && (query->dimensions & VMOP_BY_TIME))
 		err = vmop_time_slots_init(&result->times, sessions, n_sessions,
 					   result->choice.from_ns, result->choice.to_ns,
 					   query->time_slots);
@@ -283,6 +328,8 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 	if (!total_samples(ret))
 		return nothing_selected(spec, &ret->choice);
 	err = find_base(&walk, sessions);
+	if (!err)
+		err = find_time_base(&walk, sessions);
 	if (!err)
 		err = each_session(&walk, sessions, find_omitted);
 	if (!err && (query->dimensions & VMOP_BY_SYMBOL))

@@ -331,3 +331,11 @@ struct vmop_error *vmop_query_take_total(void *arg, const struct vmop_db_total *
 	vmop_progress_step(&walk->progress, walk->done);
 	return NULL;
 }
+
+struct vmop_error *vmop_query_take_interval(void *arg, const struct vmop_db_interval *interval,
+					    const struct vmop_db_total *total)
+{
+	struct vmop_query_walk *walk = arg;
+	walk->time_slot = vmop_time_slots_find(&walk->result->times, walk->session, interval);
+	return vmop_query_take_total(arg, total);
+}

@@ -68,6 +68,9 @@ size_t vmop_query_domain(enum vmop_accounting accounting, const struct vmop_cata
 /* Callbacks of libdb's walks.  arg is a struct vmop_query_walk. */
 struct vmop_error *vmop_query_take_sum(void *arg, const struct vmop_db_sum *sum);
 struct vmop_error *vmop_query_take_total(void *arg, const struct vmop_db_total *total);
+/* Take a total of a chunk, in a query by time. */
+struct vmop_error *vmop_query_take_interval(void *arg, const struct vmop_db_interval *interval,
+					    const struct vmop_db_total *total);
 
 /*
  * Sum cells by symbol as they are read, as if all samples of a symbol had one address.  100 million

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "libutil/array.h"
+#include "opreport/query/time-steps.h"
 
 /* The intervals of the sessions while they are read. */
 struct reading {
@@ -116,6 +117,8 @@ uint32_t vmop_time_slots_find(const struct vmop_time_slots *slots, size_t sessio
 {
 	if (!slots->n)
 		return VMOP_NO_TIME_SLOT;
+	if (slots->step_s)
+		return vmop_time_steps_find(slots, interval);
 	uint32_t index = slots->by_bin[session * slots->n_bins + bin_of(slots, interval)];
 	return index ? index - 1 : VMOP_NO_TIME_SLOT;
 }

@@ -10,7 +10,7 @@
 #include "libutil/parse.h"
 #include "libutil/time-words.h"
 
-/* What a word of the window names, before it is a bound. */
+/* The time that a word of the window names, before it is a bound. */
 struct named {
 	struct vmop_time_bound first, last; /* its readings: see struct vmop_time_words */
 	uint64_t end_ns;		    /* of a REAL one */

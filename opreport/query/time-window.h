@@ -15,7 +15,7 @@
 #include "libutil/error.h"
 
 #define VMOP_TIME_FORMS                                                                            \
-	"today, yesterday, monday, 'last 2h', now, HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS][+HH:MM]], "  \
+	"HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS][+HH:MM]], today, yesterday, monday, 'last 2h', now, "  \
 	"@SECONDS[.FRACTION], +DURATION, -DURATION, joined by '..'"
 
 enum vmop_time_kind {

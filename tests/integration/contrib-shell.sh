@@ -51,29 +51,28 @@ cron=$build/contrib/cron/vmop
 bad=$(grep -v '^#\|^$\|^[A-Z]*=' "$cron" | grep -cvE '^([0-9*]+[ 	]+){5}root	[^ ]' || true)
 is "lines that are none of cron's" "$bad" -eq 0
 is "'%' without a backslash" "$(grep -v '^#' "$cron" | grep -c '[^\]%' || true)" -eq 0
-# command_of PATTERN: print the line's command as cron passes it to the shell.
-command_of() {
-	sed -n "/$1/s/^.*	root	//p" "$cron" | sed 's/\\%/%/g'
-}
-command_of vmopcontrol >"$work/save"
-command_of find | sed "s|find [^ ]*|find $sessions|" >"$work/tidy"
-for script in save tidy; do
-	is "commands of $script" "$(wc -l <"$work/$script")" -eq 1
-	expect 0 "" sh -n "$work/$script"
-done
+# The nightly recipe saves yesterday's samples, once, and deletes old sessions.
+nightly=$build/contrib/cron/vmop-nightly
+expect 0 "" sh -n "$nightly"
+is "the command" "$(sed -n 's/^.*	root	.*\///p' "$cron")" = "$(basename "$nightly")"
 mkdir -p "$sessions"
 : >"$sessions/2020-01-01.vmop"
 touch -d '40 days ago' "$sessions/2020-01-01.vmop"
 : >"$sessions/mine.vmop"
 touch -d '40 days ago' "$sessions/mine.vmop"
-expect 0 "" sh "$work/tidy"
-is "sessions left" "$(ls "$sessions")" = "mine.vmop"
 need_perf
+rm -f "$work/probe"
 expect 0 "" control --start --event=cpu-clock:100Hz --session-dir="$sessions"
-# grep finds no line to mail: its exit status is 1.
-PATH=$build:$PATH expect 1 "" sh "$work/save"
-is "what cron would mail" "$(wc -c <"$work/out")" -eq 0
+save() {
+	PATH=$build:$PATH VMOP_NIGHTLY_DIR=$sessions sh "$nightly"
+}
+# There is no day before it: nothing is compared, and nothing mailed.
+for again in 1 2; do
+	expect 0 "" save
+	is "what cron would mail, $again" "$(wc -c <"$work/out")" -eq 0
+done
 is "yesterday's session" "$(ls "$sessions/$(date -d yesterday +%F).vmop")" = \
 	"$sessions/$(date -d yesterday +%F).vmop"
+is "old sessions" "$(cd "$sessions" && ls mine.vmop 2020-01-01.vmop 2>/dev/null)" = "mine.vmop"
 expect 0 "" control --shutdown
 finish

@@ -36,7 +36,7 @@ is "a session and its copy" "$(samples session:whole,copy)" -eq "$whole"
 is "all of a directory" "$(samples session:all)" -eq "$whole"
 expect 0 "left out: another session has them" report session:all
 rm "$sessions/copy.vmop"
-# What was kept while the session went on: the same seconds, and fewer of them.
+# A copy that was kept while the session went on has the same seconds, and fewer of them.
 make_session kept --seconds=50 --unfinished
 is "a session and what was kept of it" "$(samples session:kept,whole)" -eq "$whole"
 is "in the other order" "$(samples session:whole,kept)" -eq "$whole"
@@ -64,7 +64,7 @@ is "half a second is in one interval" "$(samples time:2023-11-14T22:14:05.25..20
 	-eq "$(samples time:@$((zero + 5)))"
 expect 1 "" report time:2024-01-01
 expect 1 "no session in $sessions is of that time" report session:all time:2024-01-01
-refuse 2 "accepted: today, yesterday" report time:tomorrow
+refuse 2 "today, yesterday" report time:tomorrow
 refuse 2 "ends before it begins" report session:all time:2023-11-14T22:15..2023-11-14T22:14
 
 # Sessions of these days.  Midnight may pass between two commands, but not much more.

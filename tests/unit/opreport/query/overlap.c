@@ -129,7 +129,7 @@ static void copies_count_once(void **state)
 		uint8_t covered[SECONDS] = {0}, counted[SECONDS] = {0};
 		memset(lists, 0, sizeof(lists));
 		for (size_t i = 0; i < n; i++) {
-			/* What is older has less rolled up, and less deleted. */
+			/* An older copy has less rolled up, and less deleted. */
 			uint64_t to_s = 1 + next_random(&random) % SECONDS;
 			uint64_t rolled_s = to_s > 100 ? (to_s - 100) / 60 * 60 : 0;
 			uint64_t from_s = to_s > 200 ? (to_s - 200) / 60 * 60 : 0;
@@ -178,7 +178,7 @@ static void nothing_counts_twice(void **state)
 					counted[s] += !lists[i].left_out[k];
 		for (size_t s = 0; s < SECONDS; s++)
 			assert_in_range(counted[s], 0, 1);
-		/* What is left out overlaps something that is counted. */
+		/* An interval that is left out overlaps one that is counted. */
 		for (size_t i = 0; i < n; i++)
 			for (size_t k = 0; k < lists[i].n; k++) {
 				bool has_other = !lists[i].left_out[k];
