@@ -70,7 +70,7 @@ stored='the code as it was in memory'
 expect 0 "  $stored, stored with the samples" annotate -i major "domain:$name"
 # The generated code has no file.
 annotate --format=csv "domain:$name" 'image:*anon*' >"$work/csv" 2>/dev/null
-is "generated instructions" "$(instructions "$work/csv" | awk '{ printf "%s ", $2 }' | cut -d' ' -f1-4)" = "jne jmp addb addb"
+is "generated instructions" "$(instructions "$work/csv" | awk '$1 ~ /0007$|0009$/ { printf "%s ", $2 }')" = "jne jmp "
 
 # The file with that build-id is compared: the very file, and one with another byte.
 mkdir "$work/same" "$work/other"
