@@ -20,8 +20,8 @@ struct vmop_one_command {
  * Record the sessions NAME-host and NAME-guest, where NAME is the last part of the request's
  * output directory.  Side A is the host's processes of `run`, side B the guest (or those of
  * guest_run).  Then print the request's output, and write into the directory joined.csv, and for
- * each event EVENT.csv, EVENT.svg (where vmop has charts) and EVENT.html.  The request's sides and
- * common specs are unused, but common specs apply.
+ * each event EVENT.csv, EVENT.svg (where vmop has charts) and EVENT.html.  The request's
+ * sides are unused, its common specs apply.
  */
 struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
 					const struct vmop_compare_request *request);
