@@ -28,8 +28,8 @@ compare --run "$slower 600 1 <&0" --guest=host --guest-run "$slower 600 2" --out
 	fail "a comparison"
 }
 is "the first line is the comparison's" "$(sed -n '1s/:.*//p' "$work/table")" = A
-grep -q "A: .* on the host: " "$work/table" || fail "no host"
-grep -q "B: guest host: " "$work/table" || fail "no guest"
+grep -q "A: .* 600 1 <&0 on the host: " "$work/table" || fail "no first side"
+grep -q "B: .* 600 2 on the host: " "$work/table" || fail "no second side"
 grep -q " changed$" "$work/table" || fail "no row"
 for file in joined.csv cpu-clock.csv cpu-clock.html; do
 	[ -s "$work/cg/$file" ] || fail "no $file"

@@ -196,7 +196,8 @@ struct sides {
 	struct vmop_recorded host, guest;
 	char *session_dir;
 	char *host_name, *guest_name; /* of the sessions */
-	char *words[7];
+	char *words[8];		      /* 4 for each */
+	size_t n_guest_words;
 	char *host_label, *guest_label;
 };
 
@@ -246,16 +247,21 @@ static bool write_time_spec(const struct vmop_recorded *recorded, char **ret)
 
 static struct vmop_error *write_specs(const struct vmop_one_command *command, struct sides *sides)
 {
+	static const char on_host[] = "%.80s on the host";
+	bool is_host = !strcmp(command->guest, "host");
 	sides->words[3] = vmop_process_tree_spec(&sides->host.tree);
 	sides->words[6] = domain_spec(command->guest);
-	if (!sides->words[3] || !sides->words[6] ||
+	sides->words[7] = vmop_process_tree_spec(&sides->guest.tree);
+	sides->n_guest_words = is_host ? 4 : 3; /* a guest's processes have other numbers */
+	if (!sides->words[3] || !sides->words[6] || !sides->words[7] ||
 	    asprintf(&sides->words[0], "session:%s", sides->host_name) < 0 ||
 	    !write_time_spec(&sides->host, &sides->words[1]) ||
 	    asprintf(&sides->words[2], "domain:host") < 0 ||
 	    asprintf(&sides->words[4], "session:%s", sides->guest_name) < 0 ||
 	    !write_time_spec(&sides->guest, &sides->words[5]) ||
-	    asprintf(&sides->host_label, "%.80s on the host", command->run) < 0 ||
-	    asprintf(&sides->guest_label, "guest %.80s", command->guest) < 0)
+	    asprintf(&sides->host_label, on_host, command->run) < 0 ||
+	    asprintf(&sides->guest_label, is_host ? on_host : "guest %.80s",
+		     is_host ? command->guest_run : command->guest) < 0)
 		return &vmop_error_no_memory;
 	return NULL;
 }
@@ -291,7 +297,8 @@ struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
 	both.session_dir = sides.session_dir;
 	both.n_sides = 2;
 	both.sides[0] = (struct vmop_side_words){(const char *const *)sides.words, 4};
-	both.sides[1] = (struct vmop_side_words){(const char *const *)sides.words + 4, 3};
+	both.sides[1] =
+		(struct vmop_side_words){(const char *const *)sides.words + 4, sides.n_guest_words};
 	both.labels[0] = sides.host_label;
 	both.labels[1] = sides.guest_label;
 	both.query.exclude_idle = true;

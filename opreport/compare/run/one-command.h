@@ -10,7 +10,7 @@
 
 struct vmop_one_command {
 	const char *run;       /* --run: a command of sh(1) on the host */
-	const char *guest;     /* --guest: the guest's name */
+	const char *guest;     /* --guest: the guest's name, or "host" */
 	const char *guest_run; /* --guest-run: a command on the host that makes the guest work */
 	struct vmop_words options; /* --record: of vmopcontrol --run */
 	uint64_t timeout_ns;	   /* --timeout: of each of the two recordings */
@@ -18,10 +18,10 @@ struct vmop_one_command {
 
 /*
  * Record the sessions NAME-host and NAME-guest, where NAME is the last part of the request's
- * output directory.  Side A is the host's processes of `run`, side B the guest.  Then print the
- * request's output, and write into the directory joined.csv, and for each event EVENT.csv,
- * EVENT.svg (where vmop has charts) and EVENT.html.  The request's sides and common specs are
- * unused, but common specs apply.
+ * output directory.  Side A is the host's processes of `run`, side B the guest (or those of
+ * guest_run).  Then print the request's output, and write into the directory joined.csv, and for
+ * each event EVENT.csv, EVENT.svg (where vmop has charts) and EVENT.html.  The request's
+ * sides are unused, its common specs apply.
  */
 struct vmop_error *vmop_one_command_run(const struct vmop_one_command *command,
 					const struct vmop_compare_request *request);
