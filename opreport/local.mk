@@ -167,7 +167,8 @@ opreport_libopreport_la_SOURCES += opreport/charts/chart-output-none.c
 endif
 
 bin_PROGRAMS += vmopreport
-vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h opreport/settings.c opreport/settings.h
+vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h opreport/settings.c opreport/settings.h \
+	opreport/settings-check.c opreport/settings-check.h
 vmopreport_LDADD = opreport/libopreport.la
 
 bin_PROGRAMS += vmoptop
