@@ -186,7 +186,8 @@ endif
 bin_PROGRAMS += vmopreport
 vmopreport_SOURCES = opreport/vmopreport.c opreport/compare-report.c opreport/compare-report.h \
 	opreport/gate-report.c opreport/gate-report.h \
-	opreport/series-report.c opreport/series-report.h opreport/settings.c opreport/settings.h
+	opreport/series-report.c opreport/series-report.h opreport/settings.c opreport/settings.h \
+	opreport/settings-check.c opreport/settings-check.h
 vmopreport_LDADD = opreport/libopreport.la
 
 bin_PROGRAMS += vmoptop

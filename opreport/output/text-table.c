@@ -98,6 +98,8 @@ bool vmop_text_table_refer(struct vmop_text_table *table, const char *text, uint
 
 bool vmop_text_table_add_row(struct vmop_text_table *table, const uint32_t *pieces)
 {
+	if (!table->n_columns)
+		return true;
 	if (!vmop_array_reserve(table->cells, table->cells_capacity,
 				table->n_cells + table->n_columns))
 		return false;

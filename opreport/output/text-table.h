@@ -47,7 +47,8 @@ bool vmop_text_table_fit(struct vmop_text_table *table, size_t total_columns, si
 
 /*
  * Print the headings and the rows, with two blanks between columns and none at the end of a line.
- * A table without rows prints nothing.  Return false without memory; the caller checks ferror(out).
+ * A table without rows or columns prints nothing.  Return false without memory; the caller checks
+ * ferror(out).
  */
 bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out);
 
