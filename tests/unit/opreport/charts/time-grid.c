@@ -129,8 +129,9 @@ static void impossible_times_are_refused(void **state)
 	assert_int_equal(err->code, VMOP_ERROR_NOT_FOUND);
 	vmop_error_destroy(err);
 	vmop_time_grid_deinit(&grid);
-	items[0] = (struct vmop_time_slot){0, 1, 1, 0};
-	items[1] = (struct vmop_time_slot){UINT64_MAX - 1, UINT64_MAX, 1, 0};
+	items[0] = (struct vmop_time_slot){.to_ns = 1, .longest_ns = 1};
+	items[1] = (struct vmop_time_slot){
+		.from_ns = UINT64_MAX - 1, .to_ns = UINT64_MAX, .longest_ns = 1};
 	struct vmop_time_slots wide = {.items = items, .n = 2};
 	for (int is_heat = 0; is_heat < 2; is_heat++) {
 		err = vmop_time_grid_init(&grid, &wide, START, 0, 0, is_heat);
