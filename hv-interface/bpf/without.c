@@ -2,6 +2,7 @@
 /* The build without libbpf, or without a compiler of BPF programs: nothing loads. */
 #include <errno.h>
 
+#include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/bpf/kernel-reader.h"
 #include "hv-interface/bpf/program.h"
 
