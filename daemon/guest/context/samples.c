@@ -12,12 +12,6 @@
 
 #define VM_EXEC 4
 
-/*
- * The intervals for which samples wait for an answer: while the watching thread reads a kernel's
- * symbols again, on a machine that gives it little of the CPU, answers take longer than one.
- */
-#define ANSWER_INTERVALS 4
-
 /* Requests for one process in an interval: it may execute several programs. */
 #define TRIES_AN_INTERVAL 4
 
@@ -242,7 +236,7 @@ vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domai
 /* Return whether an answer to a request of that interval is still waited for. */
 static bool is_recent(uint32_t requested_in, uint32_t interval)
 {
-	return interval - requested_in < ANSWER_INTERVALS;
+	return interval - requested_in < VMOP_GUEST_ANSWER_INTERVALS;
 }
 
 bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
