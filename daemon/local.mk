@@ -49,8 +49,8 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
 	daemon/host/jit/jitdumps.c daemon/host/jit/jitdumps.h \
-	daemon/host/code-store.c daemon/host/code-store.h \
-	daemon/host/kernel-code.c daemon/host/kernel-code.h \
+	daemon/host/code/code-store.c daemon/host/code/code-store.h \
+	daemon/host/code/kernel-code.c daemon/host/code/kernel-code.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \

@@ -492,7 +492,7 @@ struct release {
 	uint64_t now_ns;
 };
 
-/* Return whether an answer for a sample is awaited, which comes before the next flush. */
+/* Return whether an answer for a sample is awaited, which comes soon. */
 static bool waits(const struct vmop_guests *guests, const struct vmop_held_sample *held,
 		  const struct vmop_held_context *context)
 {

@@ -18,7 +18,7 @@
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/view.h"
 #include "daemon/guest/watch.h"
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
 #include "daemon/host/jit/code-names.h"
 #include "hv-interface/bpf/guest-maps.h"
 #include "vmop/stack.h"

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 #include "daemon/guest/provider.h"
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
+#include "daemon/host/code/kernel-code.h"
 #include "daemon/host/examine.h"
 #include "daemon/host/jit/code-pages.h"
 #include "daemon/host/jit/jitdumps.h"
 #include "daemon/host/jit/perf-maps.h"
-#include "daemon/host/kernel-code.h"
 #include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/jit-samples.h"

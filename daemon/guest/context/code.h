@@ -4,7 +4,7 @@
  * file as a rule: pages of the guest's kernel and modules, of its programs' files, of the vDSO and
  * of generated code. When samples are released, pages are requested of the watching thread
  * (requests.h), which reads them from the guest's memory; the answers go to the session's store
- * (daemon/host/code-store.h) under the image and the offset of the samples.
+ * (daemon/host/code/code-store.h) under the image and the offset of the samples.
  *
  * A file's page is read by its inode, as the sample's context showed it, also when its process has
  * ended. Other code of a process is read while the process lives.

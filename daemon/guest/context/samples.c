@@ -233,6 +233,12 @@ vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *domai
 	return process;
 }
 
+/* Return whether an answer to a request of that interval is still waited for. */
+static bool is_recent(uint32_t requested_in, uint32_t interval)
+{
+	return interval - requested_in < VMOP_GUEST_ANSWER_INTERVALS;
+}
+
 bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
 			      const struct vmop_held_sample *held,
 			      const struct vmop_held_context *context)
@@ -243,17 +249,17 @@ bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
 			? vmop_guest_files_find(&watched->files, &context->page)
 			: NULL;
 	if (page && page->state == VMOP_GUEST_PAGE_PENDING &&
-	    page->requested_in == watched->files.interval)
+	    is_recent(page->requested_in, watched->files.interval))
 		return true;
 	if (!is_user && !held->n_frames)
 		return false;
 	const struct vmop_guest_seen *seen = vmop_guest_processes_find(
 		&watched->processes, context->pid, context->start_time_ns);
 	uint32_t interval = watched->processes.interval;
-	return seen &&
-	       ((seen->state == VMOP_GUEST_SEEN_PENDING && seen->requested_in == interval) ||
-		(is_user && seen->map_state == VMOP_GUEST_SEEN_PENDING &&
-		 seen->map_requested_in == interval));
+	return seen && ((seen->state == VMOP_GUEST_SEEN_PENDING &&
+			 is_recent(seen->requested_in, interval)) ||
+			(is_user && seen->map_state == VMOP_GUEST_SEEN_PENDING &&
+			 is_recent(seen->map_requested_in, interval)));
 }
 
 /* ---- answers ---------------------------------------------------------------------- */

@@ -56,7 +56,13 @@ const struct vmop_guest_process *
 vmop_guest_context_process(const struct vmop_watched_guest *watched,
 			   const struct vmop_held_context *context);
 
-/* Return whether an answer for a held sample is awaited, which must come before the next flush. */
+/*
+ * The intervals for which samples wait for an answer: while the watching thread reads a kernel's
+ * symbols again, on a machine that gives it little of the CPU, answers take longer than one.
+ */
+#define VMOP_GUEST_ANSWER_INTERVALS 4
+
+/* Return whether an answer for a held sample is awaited, so that the sample stays held. */
 bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
 			      const struct vmop_held_sample *held,
 			      const struct vmop_held_context *context);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
 #include "daemon/host/procfs.h"
 #include "daemon/host/readers.h"
 #include "libutil/cleanup.h"

@@ -3,15 +3,15 @@
  * The bytes of sampled pages of generated code, which no file has and which are gone with their
  * process. A separate thread reads them from the process's memory (readers.h) after the first
  * samples in a page, and again after later ones, because a just-in-time compiler replaces code. A
- * page is stored (daemon/host/code-store.h) when it is new or has changed. Samples that a jitdump
- * placed are at offsets of it, and so the bytes of their pages are read from it.
+ * page is stored (daemon/host/code/code-store.h) when it is new or has changed. Samples that a
+ * jitdump placed are at offsets of it, and so the bytes of their pages are read from it.
  *
  * A read may block for ever: the program can back its memory by userfaultfd(2) or FUSE.
  */
 #ifndef VMOP_DAEMON_HOST_JIT_CODE_PAGES_H
 #define VMOP_DAEMON_HOST_JIT_CODE_PAGES_H
 
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
 #include "daemon/host/jit/jitdumps.h"
 #include "daemon/host/process.h"
 #include "libdb/db.h"

@@ -275,7 +275,7 @@ static inline void ignore(void *arg, const struct vmop_guest_sample *sample)
 	assert_non_null(sample->image);
 }
 
-/* Release all held samples. They wait for at most one more release than the first. */
+/* Release all held samples, after the answers that they need. */
 static inline const char *release(void)
 {
 	*released = '\0';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Pages of the running kernel: which samples lead to a read, and the part of a page that is stored.
  */
-#include "daemon/host/kernel-code.h"
+#include "daemon/host/code/kernel-code.h"
 
 #include <cmocka.h>
 #include <inttypes.h>

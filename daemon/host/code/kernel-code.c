@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/kernel-code.h"
+#include "daemon/host/code/kernel-code.h"
 
 #include <stdlib.h>
 

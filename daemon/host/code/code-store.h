@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code of a session that cannot be read later: bytes of sampled pages of generated code, of the
- * host's kernel and of guests. Other units read the bytes: jit/code-pages.h, kernel-code.h, and
- * daemon/guest/context/code.h. This one bounds their number and their room in the file, and stores
- * a page when it is new or has changed.
+ * host's kernel and of guests. Other units read the bytes: daemon/host/jit/code-pages.h,
+ * kernel-code.h, and daemon/guest/context/code.h. This one bounds their number and their room in
+ * the file, and stores a page when it is new or has changed.
  *
  * The bytes are hostile, and are stored as they are. All functions belong to the sampling thread.
  */

@@ -10,7 +10,7 @@
 #ifndef VMOP_DAEMON_HOST_KERNEL_CODE_H
 #define VMOP_DAEMON_HOST_KERNEL_CODE_H
 
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
 #include "daemon/host/image.h"
 
 /* A page is read once, at this many samples: pages with fewer are not worth their room. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/code-store.h"
+#include "daemon/host/code/code-store.h"
 
 #include <stdlib.h>
 #include <string.h>
