@@ -30,7 +30,7 @@
 enum {
 	PERIOD_NS = 1000000,
 	SETTLE_NS = 2000000, /* younger records wait for the next drain */
-	RIP = 16,	     /* in DWARF's order */
+	PC = VMOP_GUEST_REGS - 1,
 };
 
 /* The guest's code, in one page: tests/fixtures/kvm-guest.c. */
@@ -73,7 +73,7 @@ static void look_at_context(const struct vmop_record *record,
 	assert_int_equal(context->vcpu, 0);
 	assert_true(context->parts & VMOP_GUEST_IS_USER);
 	assert_true(context->parts & VMOP_GUEST_HAS_REGS);
-	assert_true(context->regs[RIP] == sample->ip);
+	assert_true(context->regs[PC] == sample->ip);
 	assert_true((sample->ip & PAGE_MASK) == CODE);
 	assert_int_equal(context->generation, 0); /* nothing is known of its kernel */
 	if (context->parts & VMOP_GUEST_HAS_GPA)
