@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The check for options of vmopreport that do not go together.  Caller: settings.c. */
+/* Refuse options of vmopreport that do not go together.  Caller: settings.c. */
 #ifndef VMOP_OPREPORT_SETTINGS_CHECK_H
 #define VMOP_OPREPORT_SETTINGS_CHECK_H
 
