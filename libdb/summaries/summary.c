@@ -194,26 +194,6 @@ static struct vmop_error *find_parts(struct vmop_db *db, unsigned level, uint64_
 	return err;
 }
 
-struct target {
-	struct vmop_db *db;
-	uint32_t id, n_chunks;
-};
-
-static struct vmop_error *put_sum(void *arg, const struct vmop_pile_sum *sum)
-{
-	struct target *target = arg;
-	struct vmop_db_chunk_row row = {
-		.interval = target->id,
-		.number = target->n_chunks++,
-		.place = sum->key.place,
-		.task = sum->key.task,
-		.cells = sum->cells,
-		.stack_cells = sum->stack_cells,
-		.n_cells = sum->n,
-	};
-	return vmop_db_insert_chunk(target->db, &row);
-}
-
 static struct vmop_error *pile_chunks(struct vmop_db *db, const struct parts *parts,
 				      struct vmop_pile *pile)
 {
@@ -282,7 +262,6 @@ static struct vmop_error *put_summary(struct vmop_db *db, unsigned level, const 
 static struct vmop_error *sum_up(struct vmop_db *db, unsigned level, const struct parts *parts)
 {
 	_cleanup_(vmop_pile_deinit) struct vmop_pile pile = {0};
-	struct target target = {.db = db, .id = VMOP_SCHEMA_SUMMARY_MIN + parts->first};
 	if (level && parts->n == 1)
 		return run_on_ids(db, "UPDATE summary SET level = ?1 WHERE id = ?2", level,
 				  parts->first_id);
@@ -291,7 +270,7 @@ static struct vmop_error *sum_up(struct vmop_db *db, unsigned level, const struc
 		err = delete_summaries(db, parts->first_id, parts->last_id);
 	if (!err)
 		err = put_summary(db, level, parts);
-	return err ? err : vmop_pile_each(&pile, db, 0, put_sum, &target);
+	return err ? err : vmop_pile_store(&pile, db, VMOP_SCHEMA_SUMMARY_MIN + parts->first);
 }
 
 /* Cells that no row can hold, or damage: the session goes on without further summaries. */
