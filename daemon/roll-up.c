@@ -96,8 +96,11 @@ static struct vmop_error *climb(struct work *work)
 	return err;
 }
 
-/* The shortest intervals that are summed: shorter ones are too many at once. */
-static const uint64_t summed_len_ns = 30 * VMOP_NS_PER_S;
+/*
+ * The shortest intervals that are summed: shorter ones are too many at once. A session is summed
+ * from this age on: summaries take room, and reports of a few hours need none.
+ */
+static const uint64_t summed_len_ns = 30 * VMOP_NS_PER_S, summed_age_ns = 12 * 3600 * VMOP_NS_PER_S;
 
 /* Sum up intervals that are merged already. */
 static struct vmop_error *summarize(struct work *work)
@@ -107,7 +110,7 @@ static struct vmop_error *summarize(struct work *work)
 	while (i < ladder->n_steps && ladder->steps[i].len_ns < summed_len_ns)
 		i++;
 	struct vmop_error *err = NULL;
-	bool done = i < ladder->n_steps;
+	bool done = i < ladder->n_steps && work->now_ns - work->roll_up->begun_ns >= summed_age_ns;
 	uint64_t age_ns = done ? ladder->steps[i].age_ns + ladder->steps[i].len_ns : 0;
 	for (unsigned n = 0; done && !err && may_go_on(work, n); n++)
 		err = vmop_db_summarize(work->db, before(work, age_ns + every_ns), &done);
@@ -197,6 +200,8 @@ struct vmop_error *vmop_roll_up(struct vmop_roll_up *roll_up, struct vmop_db *db
 				const struct vmop_setup *setup, uint64_t now_ns)
 {
 	struct work work = {.roll_up = roll_up, .db = db, .setup = setup, .now_ns = now_ns};
+	if (!roll_up->begun_ns)
+		roll_up->begun_ns = now_ns;
 	if (!roll_up->goes_on && now_ns - roll_up->last_ns < every_ns)
 		return NULL;
 	vmop_setup_ladder_in_use(setup, &work.ladder);

@@ -20,6 +20,7 @@
 
 /* The state of one file. All members are 0 when the file begins. */
 struct vmop_roll_up {
+	uint64_t begun_ns;		/* of the first call */
 	uint64_t last_ns;		/* of the last call that did everything */
 	struct vmop_db_written written; /* to the file, at last_ns */
 	uint64_t short_lived;		/* tasks in the file, at last_ns */

@@ -390,7 +390,8 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 	err = vmop_session_create_profiler(session, file.db, false, &profiler);
 	if (!err) {
 		vmop_session_take_up(session, &VMOP_SESSION_FILE_NONE, profiler, start_ns);
-		session->pause.drained_ns = vmop_clock_ns(CLOCK_MONOTONIC); /* the rings are empty */
+		session->pause.drained_ns =
+			vmop_clock_ns(CLOCK_MONOTONIC); /* the rings are empty */
 		err = vmop_source_start(session->source);
 	}
 	if (!err && !session->is_replay)

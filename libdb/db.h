@@ -256,7 +256,8 @@ struct vmop_error *vmop_db_summarize(struct vmop_db *db, uint64_t before_ns, boo
 /*
  * Delete the oldest interval with its chunks and losses, if it ended by before_ns and is not the
  * only one.  One transaction.  The facts "dropped_samples" and "dropped_until_ns" count the
- * deleted samples.  *ret_done is false if nothing was.  Images, merged tasks and nodes of stacks stay.
+ * deleted samples.  *ret_done is false if nothing was.  Images, merged tasks and nodes of stacks
+ * stay.
  */
 struct vmop_error *vmop_db_drop_oldest(struct vmop_db *db, uint64_t before_ns, bool *ret_done);
 

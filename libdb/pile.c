@@ -173,3 +173,31 @@ vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db, size_t max_bytes,
 	free(heap.cells);
 	return err;
 }
+
+/* ---- storing ---------------------------------------------------------------- */
+
+struct target {
+	struct vmop_db *db;
+	uint32_t interval, n_chunks;
+};
+
+static struct vmop_error *store_sum(void *arg, const struct vmop_pile_sum *sum)
+{
+	struct target *target = arg;
+	struct vmop_db_chunk_row row = {
+		.interval = target->interval,
+		.number = target->n_chunks++,
+		.place = sum->key.place,
+		.task = sum->key.task,
+		.cells = sum->cells,
+		.stack_cells = sum->stack_cells,
+		.n_cells = sum->n,
+	};
+	return vmop_db_insert_chunk(target->db, &row);
+}
+
+struct vmop_error *vmop_pile_store(struct vmop_pile *pile, struct vmop_db *db, uint32_t interval)
+{
+	struct target target = {.db = db, .interval = interval};
+	return vmop_pile_each(pile, db, 0, store_sum, &target);
+}

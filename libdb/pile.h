@@ -47,4 +47,7 @@ struct vmop_error *
 vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db, size_t max_bytes,
 	       struct vmop_error *(*each)(void *arg, const struct vmop_pile_sum *sum), void *arg);
 
+/* Insert the sums as the chunks of an interval or a summary, as part of the open transaction. */
+struct vmop_error *vmop_pile_store(struct vmop_pile *pile, struct vmop_db *db, uint32_t interval);
+
 #endif

@@ -342,31 +342,9 @@ static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
 	return err;
 }
 
-/* The interval to write. */
-struct target {
-	struct vmop_db *db;
-	uint32_t interval, n_chunks;
-};
-
-static struct vmop_error *put_sum(void *arg, const struct vmop_pile_sum *sum)
-{
-	struct target *target = arg;
-	struct vmop_db_chunk_row row = {
-		.interval = target->interval,
-		.number = target->n_chunks++,
-		.place = sum->key.place,
-		.task = sum->key.task,
-		.cells = sum->cells,
-		.stack_cells = sum->stack_cells,
-		.n_cells = sum->n,
-	};
-	return vmop_db_insert_chunk(target->db, &row);
-}
-
 static struct vmop_error *merge_span(struct roll *roll, const struct span *span, uint8_t level)
 {
 	_cleanup_(vmop_pile_deinit) struct vmop_pile pile = {0};
-	struct target target = {.db = roll->db, .interval = span->first};
 	int64_t ids[] = {span->first, span->last};
 	int64_t chunk_ids[] = {(int64_t)span->first << VMOP_SCHEMA_CHUNK_BITS,
 			       ((int64_t)span->last + 1) << VMOP_SCHEMA_CHUNK_BITS};
@@ -380,7 +358,7 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	if (!err)
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
-		err = vmop_pile_each(&pile, roll->db, 0, put_sum, &target);
+		err = vmop_pile_store(&pile, roll->db, span->first);
 	if (!err)
 		err = run_through(roll, MERGE_LOSSES, 2, ids);
 	if (!err)

@@ -8,7 +8,8 @@
 
 /*
  * The lengths of summaries.  Each is made of whole ones of the length before, the first of
- * intervals, so that no transaction sums more than ten parts or so.
+ * intervals, so that no transaction sums more than ten parts or so.  The last length is that of
+ * large ones: each day is added to it at once, because five together would take too long.
  */
 static const uint64_t lens_ns[] = {600 * VMOP_NS_PER_S, 3600 * VMOP_NS_PER_S,
 				   6 * 3600 * VMOP_NS_PER_S, 86400 * VMOP_NS_PER_S,
@@ -142,6 +143,27 @@ static struct vmop_error *find_complete(struct vmop_db *db, unsigned level, uint
 	return !err && corrupt ? vmop_db_corrupt(db, "a row of the table interval") : err;
 }
 
+/* Find the oldest day that is in no summary of the last length, with the one that it is added to.
+ */
+static struct vmop_error *find_day(struct vmop_db *db, struct parts *ret, bool *ret_found)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	struct vmop_error *err = vmop_db_prepare(
+		db,
+		"WITH day AS (SELECT * FROM summary WHERE level = ?1 ORDER BY id LIMIT 1)"
+		" SELECT id, start_ns, len_ns, first, last FROM (SELECT summary.* FROM summary, day"
+		" WHERE summary.level = ?1 + 1 AND summary.start_ns / ?2 = day.start_ns / ?2"
+		" UNION ALL SELECT * FROM day) ORDER BY id",
+		&stmt);
+	if (err)
+		return err;
+	sqlite3_bind_int64(stmt, 1, N_LENS - 2);
+	sqlite3_bind_int64(stmt, 2, (int64_t)lens_ns[N_LENS - 1]);
+	err = gather(db, stmt, lens_ns[N_LENS - 1], ret);
+	*ret_found = !err && ret->n;
+	return err;
+}
+
 /*
  * Find parts of a level that are over and complete: intervals at level 0, otherwise summaries of
  * the level below.
@@ -151,6 +173,8 @@ static struct vmop_error *find_parts(struct vmop_db *db, unsigned level, uint64_
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	*ret_found = false;
+	if (level == N_LENS - 1)
+		return find_day(db, ret, ret_found);
 	struct vmop_error *err = level ? find_complete(db, level, &before_ns) : NULL;
 	if (!err)
 		err = vmop_db_prepare(
@@ -168,26 +192,6 @@ static struct vmop_error *find_parts(struct vmop_db *db, unsigned level, uint64_
 	uint64_t slot_end_ns = (ret->start_ns / lens_ns[level] + 1) * lens_ns[level];
 	*ret_found = !err && ret->n && ret->n <= MAX_PARTS && slot_end_ns <= before_ns;
 	return err;
-}
-
-struct target {
-	struct vmop_db *db;
-	uint32_t id, n_chunks;
-};
-
-static struct vmop_error *put_sum(void *arg, const struct vmop_pile_sum *sum)
-{
-	struct target *target = arg;
-	struct vmop_db_chunk_row row = {
-		.interval = target->id,
-		.number = target->n_chunks++,
-		.place = sum->key.place,
-		.task = sum->key.task,
-		.cells = sum->cells,
-		.stack_cells = sum->stack_cells,
-		.n_cells = sum->n,
-	};
-	return vmop_db_insert_chunk(target->db, &row);
 }
 
 static struct vmop_error *pile_chunks(struct vmop_db *db, const struct parts *parts,
@@ -258,13 +262,15 @@ static struct vmop_error *put_summary(struct vmop_db *db, unsigned level, const 
 static struct vmop_error *sum_up(struct vmop_db *db, unsigned level, const struct parts *parts)
 {
 	_cleanup_(vmop_pile_deinit) struct vmop_pile pile = {0};
-	struct target target = {.db = db, .id = VMOP_SCHEMA_SUMMARY_MIN + parts->first};
+	if (level && parts->n == 1)
+		return run_on_ids(db, "UPDATE summary SET level = ?1 WHERE id = ?2", level,
+				  parts->first_id);
 	struct vmop_error *err = pile_chunks(db, parts, &pile);
 	if (!err && level)
 		err = delete_summaries(db, parts->first_id, parts->last_id);
 	if (!err)
 		err = put_summary(db, level, parts);
-	return err ? err : vmop_pile_each(&pile, db, 0, put_sum, &target);
+	return err ? err : vmop_pile_store(&pile, db, VMOP_SCHEMA_SUMMARY_MIN + parts->first);
 }
 
 /* Cells that no row can hold, or damage: the session goes on without further summaries. */

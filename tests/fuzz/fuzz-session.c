@@ -111,6 +111,15 @@ static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk
 	return NULL;
 }
 
+static struct vmop_error *see_detail(void *arg, const struct vmop_db_detail *detail)
+{
+	(void)arg;
+	seen += detail->end_ns - detail->start_ns;
+	if (!detail->n_intervals)
+		abort();
+	return NULL;
+}
+
 static struct vmop_error *see_sum(void *arg, const struct vmop_db_sum *sum)
 {
 	(void)arg;
@@ -150,6 +159,9 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_each_piece(db, NULL, see_chunk, NULL));
 	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_TASKS, see_sum, NULL));
 	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_STACKS, see_sum, NULL));
+	vmop_error_destroy(vmop_db_each_detail(db, see_detail, NULL));
+	filter.needs_no_times = true;
+	vmop_error_destroy(vmop_db_each_piece(db, &filter, see_chunk, NULL));
 	see_stacks(db);
 	vmop_error_destroy(vmop_db_check(db));
 }

@@ -56,6 +56,26 @@ expect 0 "" control --delete=saved
 is "files of a deleted session" "$(find "$sessions" -name 'saved*' | wc -l)" -eq 0
 rm -rf "$sessions"
 
+# ---- reports: which span has which detail, and the same figures with and without summaries
+"$build/tests/fixtures/make-session" --seconds=9000 --rate=20 --roll-up "$work/long.vmop" >/dev/null
+cp "$work/long.vmop" "$work/exact.vmop"
+python3 - "$work/exact.vmop" <<'END' || fail "no summaries"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+assert db.execute("SELECT count(*) FROM summary").fetchone()[0] >= 3
+db.execute("DELETE FROM summary")
+db.execute("DELETE FROM chunk WHERE id >= 2147483648 << 24")
+db.commit()
+END
+expect 0 "detail: 1 min until" "$build/vmopreport" "session:$work/long.vmop"
+for options in -l --by=task --by=image,domain "-l time:+10m..+50m" "-l --details time:-1h"; do
+	# shellcheck disable=SC2086 # options
+	"$build/vmopreport" --format=csv $options "session:$work/long.vmop" >"$work/summed"
+	# shellcheck disable=SC2086 # options
+	"$build/vmopreport" --format=csv $options "session:$work/exact.vmop" >"$work/unsummed"
+	cmp "$work/summed" "$work/unsummed" || fail "with summaries, $options differs"
+done
+
 # ---- 4,096 files in the directory, most of them no sessions
 mkdir "$sessions"
 i=0
