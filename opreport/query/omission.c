@@ -192,14 +192,13 @@ static struct vmop_error *omit_runs(const struct vmop_coverage *coverage,
 				    struct vmop_db_omission *omission, struct vmop_omissions *ret)
 {
 	struct vmop_error *err = NULL;
-	size_t n_ranges = 0;
 	for (size_t i = 0, end; i < coverage->n && !err; i = end + 1) {
 		end = i;
 		if (!coverage->is_left_out[i])
 			continue;
 		while (end + 1 < coverage->n && coverage->is_left_out[end + 1])
 			end++;
-		if (++n_ranges == VMOP_OMITTED_RANGES_MAX)
+		if (ret->n + 1 >= VMOP_OMISSIONS_MAX)
 			end = coverage->n - 1;
 		omission->from_ns = middle_of(&coverage->spans[i]);
 		omission->to_ns = middle_of(&coverage->spans[end]) + 1;

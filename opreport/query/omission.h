@@ -17,8 +17,11 @@ struct vmop_omissions {
 	size_t n, capacity;
 };
 
-/* Ranges of time of one session; beyond them, one range covers the rest. */
-#define VMOP_OMITTED_RANGES_MAX 4096
+/*
+ * Omissions of one session that are exact: each row of its store is compared with all of them.
+ * Beyond, one range covers the rest.
+ */
+#define VMOP_OMISSIONS_MAX 512
 
 /*
  * Append the omissions of each session to ret[0..n_sessions), which the caller frees with
