@@ -273,6 +273,32 @@ struct vmop_error *vmop_omissions_find(struct vmop_catalog *catalog, struct vmop
 	return err ? err : omit_overlaps(catalog, ret);
 }
 
+/* Return whether the filter omits so many events at a time. */
+static bool omits_at(const struct vmop_db_filter *filter, uint64_t time_ns, size_t n_events)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < filter->n_omissions; i++) {
+		const struct vmop_db_omission *omission = &filter->omissions[i];
+		if (!omission->n_domains && time_ns >= omission->from_ns &&
+		    time_ns < omission->to_ns)
+			n += omission->n_events;
+	}
+	return n >= n_events;
+}
+
+bool vmop_omissions_cover(const struct vmop_catalog *catalog, size_t session,
+			  const struct vmop_db_filter *filter)
+{
+	const struct vmop_session_facts *facts = &catalog->sessions[session];
+	const struct vmop_table_part *events = &catalog->events.parts[session];
+	if (!filter->n_omissions)
+		return false;
+	for (size_t i = 0; i < facts->n_intervals; i++)
+		if (!omits_at(filter, middle_of(&facts->intervals[i]), events->end - events->first))
+			return false;
+	return true;
+}
+
 void vmop_omissions_deinit(struct vmop_omissions *omissions)
 {
 	free(omissions->items);

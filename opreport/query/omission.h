@@ -28,6 +28,10 @@ struct vmop_omissions {
  * vmop_omissions_deinit, also after an error.
  */
 struct vmop_error *vmop_omissions_find(struct vmop_catalog *catalog, struct vmop_omissions *ret);
+
+/* Return whether a session's filter omits all of its events in all of its intervals. */
+bool vmop_omissions_cover(const struct vmop_catalog *catalog, size_t session,
+			  const struct vmop_db_filter *filter);
 void vmop_omissions_deinit(struct vmop_omissions *omissions);
 
 #endif
