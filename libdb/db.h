@@ -332,10 +332,10 @@ vmop_db_each_detail(struct vmop_db *db,
  * Call `each` for the losses of the intervals that overlap [from_ns, to_ns), to_ns 0: no end, and
  * for those of the whole session.
  */
-struct vmop_error *
-vmop_db_each_loss_in(struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
-		     struct vmop_error *(*each)(void *arg, const struct vmop_db_loss *loss),
-		     void *arg);
+struct vmop_error *vmop_db_each_loss_in(struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
+					struct vmop_error *(*each)(void *arg,
+								   const struct vmop_db_loss *loss),
+					void *arg);
 
 /*
  * Call `each` for the totals by key of the chunks that pass filter.  Reads the rows' totals and

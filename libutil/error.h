@@ -35,7 +35,7 @@ enum vmop_exit {
 	VMOP_EXIT_DONE = 0,
 	VMOP_EXIT_NOTHING = 1, /* nothing matched */
 	VMOP_EXIT_USAGE = 2,
-	VMOP_EXIT_CANT = 3, /* permission, daemon absent, ... */
+	VMOP_EXIT_CANT = 3,    /* permission, daemon absent, ... */
 	VMOP_EXIT_CROSSED = 4, /* readers: a gate's bound was crossed */
 	VMOP_EXIT_RUNS_ALREADY =
 		4, /* vmopd --by-vmopcontrol found a running vmopd; it prints no message */

@@ -168,3 +168,14 @@ char *vmop_escape(const char *text, enum vmop_charset charset)
 	free(escaped);
 	return NULL;
 }
+
+bool vmop_is_utf8(const char *text)
+{
+	for (size_t left = strlen(text), len; left; text += len, left -= len) {
+		uint32_t character;
+		len = vmop_escape_decode(text, left, &character);
+		if (character == UINT32_MAX)
+			return false;
+	}
+	return true;
+}

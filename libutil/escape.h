@@ -51,4 +51,7 @@ size_t vmop_escape_decode(const char *text, size_t len_bytes, uint32_t *ret);
 /* Return true for a character that every print escapes. The backslash is none of these. */
 bool vmop_escape_is_steering(uint32_t character);
 
+/* Return whether text is valid UTF-8. */
+bool vmop_is_utf8(const char *text);
+
 #endif

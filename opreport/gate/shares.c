@@ -17,21 +17,10 @@ static const unsigned dimension_of[VMOP_N_COMPARED_NAMES] = {
 	[VMOP_COMPARED_SYMBOL] = VMOP_BY_SYMBOL,
 };
 
-static bool is_utf8(const char *text)
-{
-	for (size_t left = strlen(text), len; left; text += len, left -= len) {
-		uint32_t character;
-		len = vmop_escape_decode(text, left, &character);
-		if (character == UINT32_MAX)
-			return false;
-	}
-	return true;
-}
-
 /* Return a copy of a name in the arena, as JSON would have it; NULL: no memory. */
 static const char *keep(struct vmop_arena *arena, const char *name)
 {
-	if (is_utf8(name))
+	if (vmop_is_utf8(name))
 		return vmop_arena_text(arena, name);
 	_cleanup_free_ char *escaped = vmop_escape(name, VMOP_CHARSET_UTF8);
 	return escaped ? vmop_arena_text(arena, escaped) : NULL;

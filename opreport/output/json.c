@@ -28,17 +28,6 @@ static json_t *text_value(const char *text)
 	return value ? value : escaped_value(text);
 }
 
-static bool is_utf8(const char *text)
-{
-	for (size_t left = strlen(text), len; left; text += len, left -= len) {
-		uint32_t character;
-		len = vmop_escape_decode(text, left, &character);
-		if (character == UINT32_MAX)
-			return false;
-	}
-	return true;
-}
-
 /* Return a new reference, or NULL without memory. */
 static json_t *json_value(const struct vmop_value *value, enum vmop_value_type type)
 {
@@ -62,7 +51,7 @@ static json_t *json_value(const struct vmop_value *value, enum vmop_value_type t
 /* Set a member.  Its name can contain an event's, which need not be UTF-8.  Consumes value. */
 static int set_member(json_t *object, const char *name, json_t *value)
 {
-	if (is_utf8(name))
+	if (vmop_is_utf8(name))
 		return json_object_set_new(object, name, value);
 	_cleanup_free_ char *escaped = vmop_escape(name, VMOP_CHARSET_UTF8);
 	if (escaped)
@@ -76,7 +65,7 @@ static int set_value(json_t *object, const char *name, const struct vmop_value *
 {
 	if (set_member(object, name, json_value(value, type)))
 		return -1;
-	if (type != VMOP_VALUE_TEXT || is_utf8(value->text))
+	if (type != VMOP_VALUE_TEXT || vmop_is_utf8(value->text))
 		return 0;
 	char mark[64];
 	snprintf(mark, sizeof(mark), "%s_escaped", name);

@@ -192,14 +192,13 @@ static struct vmop_error *omit_runs(const struct vmop_coverage *coverage,
 				    struct vmop_db_omission *omission, struct vmop_omissions *ret)
 {
 	struct vmop_error *err = NULL;
-	size_t n_ranges = 0;
 	for (size_t i = 0, end; i < coverage->n && !err; i = end + 1) {
 		end = i;
 		if (!coverage->is_left_out[i])
 			continue;
 		while (end + 1 < coverage->n && coverage->is_left_out[end + 1])
 			end++;
-		if (++n_ranges == VMOP_OMITTED_RANGES_MAX)
+		if (ret->n + 1 >= VMOP_OMISSIONS_MAX)
 			end = coverage->n - 1;
 		omission->from_ns = middle_of(&coverage->spans[i]);
 		omission->to_ns = middle_of(&coverage->spans[end]) + 1;
@@ -272,6 +271,32 @@ struct vmop_error *vmop_omissions_find(struct vmop_catalog *catalog, struct vmop
 		return NULL;
 	struct vmop_error *err = omit_guests(catalog, ret);
 	return err ? err : omit_overlaps(catalog, ret);
+}
+
+/* Return whether the filter omits so many events at a time. */
+static bool omits_at(const struct vmop_db_filter *filter, uint64_t time_ns, size_t n_events)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < filter->n_omissions; i++) {
+		const struct vmop_db_omission *omission = &filter->omissions[i];
+		if (!omission->n_domains && time_ns >= omission->from_ns &&
+		    time_ns < omission->to_ns)
+			n += omission->n_events;
+	}
+	return n >= n_events;
+}
+
+bool vmop_omissions_cover(const struct vmop_catalog *catalog, size_t session,
+			  const struct vmop_db_filter *filter)
+{
+	const struct vmop_session_facts *facts = &catalog->sessions[session];
+	const struct vmop_table_part *events = &catalog->events.parts[session];
+	if (!filter->n_omissions)
+		return false;
+	for (size_t i = 0; i < facts->n_intervals; i++)
+		if (!omits_at(filter, middle_of(&facts->intervals[i]), events->end - events->first))
+			return false;
+	return true;
 }
 
 void vmop_omissions_deinit(struct vmop_omissions *omissions)

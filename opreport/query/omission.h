@@ -17,14 +17,21 @@ struct vmop_omissions {
 	size_t n, capacity;
 };
 
-/* Ranges of time of one session; beyond them, one range covers the rest. */
-#define VMOP_OMITTED_RANGES_MAX 4096
+/*
+ * Omissions of one session that are exact: each row of its store is compared with all of them.
+ * Beyond, one range covers the rest.
+ */
+#define VMOP_OMISSIONS_MAX 512
 
 /*
  * Append the omissions of each session to ret[0..n_sessions), which the caller frees with
  * vmop_omissions_deinit, also after an error.
  */
 struct vmop_error *vmop_omissions_find(struct vmop_catalog *catalog, struct vmop_omissions *ret);
+
+/* Return whether a session's filter omits all of its events in all of its intervals. */
+bool vmop_omissions_cover(const struct vmop_catalog *catalog, size_t session,
+			  const struct vmop_db_filter *filter);
 void vmop_omissions_deinit(struct vmop_omissions *omissions);
 
 #endif

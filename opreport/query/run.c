@@ -7,6 +7,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "opreport/query/event-slots.h"
+#include "opreport/query/omission.h"
 #include "opreport/query/resolve.h"
 #include "opreport/query/take.h"
 #include "opreport/query/unify.h"
@@ -243,6 +244,20 @@ static bool needs_tasks(const struct vmop_query *query, const struct vmop_spec *
 	       spec->tasks.n || spec->tgids.n || spec->tids.n;
 }
 
+/* Drop the losses of sessions that are copies of others, and so left out altogether. */
+static void drop_losses(struct vmop_result *result)
+{
+	struct vmop_catalog *catalog = &result->catalog;
+	bool is_copy[VMOP_SESSIONS_MAX];
+	size_t n = 0;
+	for (size_t s = 0; s < catalog->n_sessions; s++)
+		is_copy[s] = vmop_omissions_cover(catalog, s, &result->choice.sessions[s].filter);
+	for (size_t i = 0; i < catalog->n_losses; i++)
+		if (!is_copy[catalog->losses[i].session])
+			catalog->losses[n++] = catalog->losses[i];
+	catalog->n_losses = n;
+}
+
 static struct vmop_error *prepare(const struct vmop_query *query, const struct vmop_spec *spec,
 				  const struct vmop_session_input *sessions, size_t n_sessions,
 				  struct vmop_result *result)
@@ -258,6 +273,8 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 	if (!err)
 		err = vmop_choice_init(&result->choice, &result->catalog, spec,
 				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
+	if (!err)
+		drop_losses(result);
 	if (query->exclude_idle || query->exclude_dependent ||
 	    (query->sink && query->sink->is_filter))
 		result->choice.is_everything = false;

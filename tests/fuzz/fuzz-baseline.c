@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The input of a gate: any text as a baseline in JSON, whose shares never exceed their events; and
- * its lines as bounds, times and baselines of a command line, whose errors are one line.
+ * Any text as a baseline in JSON, whose shares never exceed their events; and its lines as bounds,
+ * times and baselines of a command line, whose errors are one line.
  */
 #include <stdint.h>
 #include <stdlib.h>

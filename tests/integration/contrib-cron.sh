@@ -105,7 +105,7 @@ cron_pid=$!
 # unshare ignores SIGTERM; cron dies with it.
 stop_cron() {
 	status=$?
-	kill -9 $cron_pid 2>/dev/null || true
+	kill -9 "$cron_pid" 2>/dev/null || true
 	(exit $status)
 	clean_up
 }

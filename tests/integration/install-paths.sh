@@ -59,5 +59,7 @@ while read -r text; do
 	done <"$work/paths"
 done <"$work/texts"
 is "the unit's program" "$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$(grep vmopd.service "$work/texts")")" = "$sbin/vmopd"
-is "the directory that cron tidies" "$(grep -c "find $state " "$(grep cron/vmop "$work/texts")")" -eq 1
+nightly=$(find "$root" -name vmop-nightly)
+is "the directory that cron saves in" "$(grep -c "VMOP_NIGHTLY_DIR:-$state}" "$nightly")" -eq 1
+is "the program that cron runs" "$root$(sed -n 's/^.*	root	//p' "$(grep 'cron/vmop$' "$work/texts")")" = "$nightly"
 finish

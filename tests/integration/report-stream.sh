@@ -35,7 +35,14 @@ cp "$sessions/whole.vmop" "$sessions/copy.vmop"
 is "a session and its copy" "$(samples session:whole,copy)" -eq "$whole"
 is "all of a directory" "$(samples session:all)" -eq "$whole"
 expect 0 "left out: another session has them" report session:all
-rm "$sessions/copy.vmop"
+losses() {
+	report --format=json "$@" | sed -n 's/^   "count": //p' | awk '{ sum += $1 } END { print sum + 0 }'
+}
+make_session lossy --seconds=250 --rate=20
+cp "$sessions/lossy.vmop" "$sessions/copy.vmop"
+is "losses of a session" "$(losses session:lossy)" -gt 0
+is "and of its copy" "$(losses session:lossy,copy)" -eq "$(losses session:lossy)"
+rm "$sessions/copy.vmop" "$sessions/lossy.vmop"
 # A copy that was kept while the session went on has the same seconds, and fewer of them.
 make_session kept --seconds=50 --unfinished
 is "a session and what was kept of it" "$(samples session:kept,whole)" -eq "$whole"

@@ -212,6 +212,69 @@ static void totals_and_filters(void **state)
 	assert_ok(vmop_db_finish(db));
 }
 
+static struct vmop_error *add_to_seconds(void *arg, const struct vmop_db_interval *interval,
+					 const struct vmop_db_total *total)
+{
+	uint64_t *seconds = arg;
+	seconds[(interval->start_ns - TEST_START_NS) / VMOP_NS_PER_S] += total->samples;
+	return NULL;
+}
+
+static void totals_of_intervals(void **state)
+{
+	(void)state;
+	struct vmop_db *db = new_session("interval-totals");
+	uint64_t seconds[10] = {0}, few[10] = {0};
+	for (unsigned i = 0; i < 10; i++)
+		assert_ok(put_second(db, i));
+	assert_ok(vmop_db_each_interval_total(db, NULL, add_to_seconds, seconds));
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(seconds[i], 10);
+	struct vmop_image_id images[] = {{3}, {1}};
+	const struct vmop_db_filter filter = {
+		.images = images, .n_images = 2, .from_ns = TEST_START_NS + 5 * VMOP_NS_PER_S};
+	assert_ok(vmop_db_each_interval_total(db, &filter, add_to_seconds, few));
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(few[i], i < 5 ? 0 : 2);
+	assert_ok(vmop_db_finish(db));
+}
+
+static struct vmop_error *sum_losses(void *arg, const struct vmop_db_loss *loss)
+{
+	*(uint64_t *)arg += loss->count;
+	return NULL;
+}
+
+static uint64_t losses_in(struct vmop_db *db, uint64_t from_s, uint64_t to_s)
+{
+	uint64_t sum = 0;
+	uint64_t from_ns = from_s ? TEST_START_NS + (from_s - 1) * VMOP_NS_PER_S : 0;
+	uint64_t to_ns = to_s ? TEST_START_NS + (to_s - 1) * VMOP_NS_PER_S : 0;
+	assert_ok(vmop_db_each_loss_in(db, from_ns, to_ns, sum_losses, &sum));
+	return sum;
+}
+
+/* Losses of three seconds, and one of the whole session. */
+static void losses_of_a_time(void **state)
+{
+	(void)state;
+	struct vmop_db *db = new_session("losses-in");
+	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 1000}));
+	for (unsigned i = 0; i < 3; i++) {
+		const struct vmop_db_loss loss = {.name = "lost", .count = 1 + i};
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
+		assert_ok(vmop_db_put_loss(db, &loss));
+		assert_ok(vmop_db_commit(db));
+	}
+	assert_int_equal(losses_in(db, 0, 0), 1006);
+	assert_int_equal(losses_in(db, 2, 3), 1002);
+	assert_int_equal(losses_in(db, 2, 0), 1005);
+	assert_int_equal(losses_in(db, 0, 2), 1001);
+	assert_int_equal(losses_in(db, 4, 0), 1000);
+	assert_ok(vmop_db_finish(db));
+}
+
 struct chunks {
 	uint64_t samples;
 	uint32_t last_image;
@@ -518,11 +581,17 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(facts),   cmocka_unit_test(totals_and_filters),
-		cmocka_unit_test(pieces),  cmocka_unit_test(chunks_and_sums),
-		cmocka_unit_test(misuse),  cmocka_unit_test(odd_paths),
-		cmocka_unit_test(refused), cmocka_unit_test(cut_short),
+		cmocka_unit_test(facts),
+		cmocka_unit_test(totals_and_filters),
+		cmocka_unit_test(pieces),
+		cmocka_unit_test(chunks_and_sums),
+		cmocka_unit_test(misuse),
+		cmocka_unit_test(odd_paths),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(cut_short),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(totals_of_intervals),
+		cmocka_unit_test(losses_of_a_time),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }

@@ -122,9 +122,20 @@ static void the_locale_decides(void **state)
 		assert_int_equal(vmop_escape_locale(), VMOP_CHARSET_UTF8);
 }
 
+static void utf8(void **state)
+{
+	(void)state;
+	assert_true(vmop_is_utf8(""));
+	assert_true(vmop_is_utf8("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"));
+	assert_false(vmop_is_utf8("a\xc3"));
+	assert_false(vmop_is_utf8("\xff"));
+	assert_false(vmop_is_utf8("\xed\xa0\x80")); /* a surrogate */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(utf8),
 		cmocka_unit_test(text_is_escaped),
 		cmocka_unit_test(nothing_steers),
 		cmocka_unit_test(escapes_can_be_undone),
