@@ -36,7 +36,8 @@ calls() {
 # complete GUEST MODE COMMS PERCENT: check the share of complete stacks of samples in the mode. In the
 # kernel a stack that reaches user code is complete, and one of the next task: in __switch_to its user code is
 # left out, because the current task is another. With these programs it is 0.3 to 1.5 % of the kernel's samples.
-# So is one of arm64's entry, which has not stored the user's address yet: the host can't read it with VHE.
+# So is one of arm64's entry, which has not stored the user's address yet: the host can't read it with VHE. With
+# KPTI a part of the entry runs at an address of its own (the trampoline), which no symbol has.
 complete() {
 	local total whole entering
 	read -r total whole entering < <(awk -F'\t' -v mode="$2" -v comms="$3" -v guest="$1" '
@@ -44,7 +45,7 @@ complete() {
 			n += $1
 			user = mode == "kernel" && $4 ~ /;[^;]*[^]](;|$)/
 			next_task = mode == "kernel" && $4 ~ /^7;.*;(__switch_to(_asm)?|cpu_switch_to)_\[k\](;|$)/
-			entry = mode == "kernel" && $4 ~ /^7;(vectors|el0t_64_(sync|irq)|ret_to_user)_\[k\]$/
+			entry = mode == "kernel" && $4 ~ /^7;(vectors|el0t_64_(sync|irq)|ret_to_user|\[guest [^;]* unknown kernel text\][+]0xffff?f[bf][^;]*)_\[k\]$/
 			if ($4 ~ /^1;/ || user || next_task || entry) whole += $1
 			if (entry) entering += $1
 		}

@@ -163,5 +163,10 @@ int main(void)
 		cmocka_unit_test(debug_files_are_read),
 		cmocka_unit_test(tables_beyond_the_budget_are_not_read),
 	};
+	/* They are not where only the tests are installed; nor are the compiler's tools. */
+	if (access(PROGRAM, R_OK) < 0) {
+		puts("skipped: needs the fixture inlines of the build tree");
+		return 77;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
