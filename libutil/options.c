@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "libutil/escape.h"
 
-#define CHILDREN_MAX 4
+/* More than any program has. */
+#define CHILDREN_MAX 8
 
 static bool are_plain(int argc, char **argv)
 {
@@ -34,8 +36,7 @@ static bool are_known(const struct argp *argp, int argc, char **argv, unsigned f
 	struct argp trial = {.options = argp->options, .parser = accept_all, .children = children};
 	size_t n = 0;
 	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
-		if (n == CHILDREN_MAX)
-			return false;
+		assert(n < CHILDREN_MAX);
 		parts[n] = (struct argp){.options = child->argp->options, .parser = accept_all};
 		children[n].argp = &parts[n];
 		n++;

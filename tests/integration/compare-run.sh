@@ -7,6 +7,7 @@
 export LC_ALL=C.UTF-8
 command -v python3 >/dev/null || skip "no python3"
 need_perf
+nap=98.$$ # commands that are killed are known by it
 slower=$build/tests/fixtures/slower
 
 compare() {
@@ -18,7 +19,7 @@ nothing_left() {
 	if [ -n "$pid" ]; then
 		wait_gone "$pid"
 	fi
-	is "commands left behind" "$(pgrep -fc "^sleep 98[.]7" || true)" -eq 0
+	is "commands left behind" "$(pgrep -fc "^sleep $nap" || true)" -eq 0
 }
 
 # Beside many short-lived processes, the command's would otherwise have no pid.
@@ -85,11 +86,11 @@ run() {
 }
 expect 3 "session x-host: 'exit 7' failed with status 7" run --run 'exit 7'
 nothing_left
-expect 3 "session x-host: 'sleep 98.7' took longer than --timeout and was ended" \
-	run --timeout=1s --run 'sleep 98.7'
+expect 3 "session x-host: 'sleep $nap' took longer than --timeout and was ended" \
+	run --timeout=1s --run "sleep $nap"
 nothing_left
 # The command ignores signals, and has a child.
-expect 3 "took longer than --timeout" run --timeout=1s --run 'trap "" INT TERM; sleep 98.7 & sleep 98.7'
+expect 3 "took longer than --timeout" run --timeout=1s --run "trap '' INT TERM; sleep $nap & sleep $nap"
 nothing_left
 expect 3 "'nosuch program' failed with status 127" run --run 'nosuch program'
 expect 1 "" run --run "$slower 60 1" --guest-run 'sleep 1' --spec='image:nosuch*'
@@ -97,8 +98,8 @@ expect 1 "" run --run "$slower 60 1" --guest-run 'sleep 1' --spec='image:nosuch*
 # The guest's command: the host's session is kept then.
 expect 3 "session x-guest: 'exit 9' failed with status 9" run --run true --guest-run 'exit 9'
 [ -s "$sessions/x-host.vmop" ] || fail "no session of the host"
-expect 3 "session x-guest: 'sleep 98.7' took longer than --timeout and was ended" \
-	run --timeout=1s --run true --guest-run 'sleep 98.7'
+expect 3 "session x-guest: 'sleep $nap' took longer than --timeout and was ended" \
+	run --timeout=1s --run true --guest-run "sleep $nap"
 nothing_left
 
 # Nothing runs if there is no such guest, and no command without a session.
@@ -127,7 +128,7 @@ run_while() {
 	shift
 	run "$@" &
 	program=$!
-	until pgrep -f "^sleep 98[.]7" >/dev/null || ! kill -0 $program; do
+	until pgrep -f "^sleep $nap" >/dev/null || ! kill -0 $program; do
 		sleep 0.1
 	done
 	$what
@@ -137,9 +138,9 @@ run_while() {
 kill_daemon() {
 	kill -9 "$(daemon_pid)"
 }
-expect 3 "session x-host: vmopd has ended" run_while kill_daemon --run 'sleep 98.7'
+expect 3 "session x-host: vmopd has ended" run_while kill_daemon --run "sleep $nap"
 nothing_left
-expect 3 "session x-host: the session has ended" run_while 'control --stop' --run 'sleep 98.7'
+expect 3 "session x-host: the session has ended" run_while 'control --stop' --run "sleep $nap"
 nothing_left
 
 # Descriptors of the caller do not matter.
@@ -148,9 +149,9 @@ expect 3 "'exit 7' failed with status 7" run --run 'exit 7' 3</dev/null 4</dev/n
 
 rm -f "$sessions"/x-*
 "$build/vmopcompare" --session-dir="$sessions" --guest=host --guest-run=true --output-dir="$work/x" \
-	--run 'sleep 98.7' >"$work/interrupted" 2>&1 &
+	--run "sleep $nap" >"$work/interrupted" 2>&1 &
 program=$!
-until pgrep -f "^sleep 98[.]7" >/dev/null || ! kill -0 $program; do
+until pgrep -f "^sleep $nap" >/dev/null || ! kill -0 $program; do
 	sleep 0.1
 done
 kill -INT $program
