@@ -29,7 +29,6 @@ struct {
 } outputs SEC(".maps");
 
 #include "hv-interface/bpf/guest.bpf.h"
-#include "hv-interface/bpf/machine.bpf.h"
 #include "hv-interface/bpf/unwind.bpf.h"
 
 struct {
