@@ -44,8 +44,8 @@ enum vmop_kernel_call vmop_kernel_call_before(const struct vmop_kernel_text *tex
 					      uint64_t return_address, uint64_t *ret_target);
 
 /*
- * Keep what is learned of one text, so that no code is read twice, and the state of a walk. Begin with
- * zeros. A new text needs a new one.
+ * Facts of one text, so that no code is read twice, and the state of a walk. Begin with zeros. A
+ * new text needs new ones.
  */
 enum {
 	VMOP_KERNEL_CALLS_MEMO = 1024,
