@@ -328,6 +328,16 @@ static __always_inline bool wants_windows(const struct vmop_bpf_guest_value *kno
 }
 
 /*
+ * Return whether a sample can be one of a guest, or one of the work for a guest: not if it is of
+ * user code, which no vCPU runs, in a process that is no VMM.
+ */
+static __always_inline bool may_be_guests(struct bpf_perf_event_data *ctx)
+{
+	bool may_be = !is_in_user_mode(ctx) || may_be_known(bpf_get_current_pid_tgid() >> 32);
+	return __builtin_expect(may_be, false);
+}
+
+/*
  * Read and write what the current thread's vCPU runs, or has run: KVM and the VMM work for it in
  * between.
  */

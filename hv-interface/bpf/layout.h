@@ -237,8 +237,8 @@ struct vmop_bpf_host_layout {
 
 /* What the program is loaded with: constants to the verifier, which removes unused code. */
 struct vmop_bpf_settings {
-	struct vmop_bpf_host_layout host;
 	uint8_t unwinds_host, reads_guests, withholds_registers; /* bool: vmop_bpf_request */
+	struct vmop_bpf_host_layout host;
 };
 
 #define VMOP_BPF_SETTINGS_SECTION ".rodata.settings"
