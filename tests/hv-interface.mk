@@ -4,7 +4,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/active \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus \
-	tests/unit/hv-interface/bpf/guest \
+	tests/unit/hv-interface/bpf/guest tests/unit/hv-interface/bpf/guest-changes \
 	tests/unit/hv-interface/bpf/live \
 	tests/unit/hv-interface/bpf/pages \
 	tests/unit/hv-interface/bpf/program \
@@ -45,9 +45,15 @@ tests_unit_hv_interface_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_bpf_guest_SOURCES = tests/unit/hv-interface/bpf/guest.c \
+guest_samples_sources = \
+	tests/unit/hv-interface/bpf/guest-samples.c tests/unit/hv-interface/bpf/guest-samples.h \
 	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
 	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
+tests_unit_hv_interface_bpf_guest_SOURCES = tests/unit/hv-interface/bpf/guest.c $(guest_samples_sources)
+tests_unit_hv_interface_bpf_guest_changes_SOURCES = tests/unit/hv-interface/bpf/guest-changes.c \
+	$(guest_samples_sources)
+tests_unit_hv_interface_bpf_guest_changes_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_guest_changes_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_guest_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_guest_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_guest_maps_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)

@@ -65,7 +65,8 @@ __attribute__((noinline)) int find_task(uint64_t per_cpu)
 		return 0;
 	}
 	if (!(per_cpu >> 63)) {
-		/* A kernel's register is there. The memory of one that a reset has ended is there, too. */
+		/* A kernel's register is there. The memory of one that a reset has ended is there,
+		 * too. */
 		if (HOST.virtualisation == VMOP_BPF_SVM && !(context->parts & VMOP_GUEST_IS_USER))
 			return VMOP_GUEST_GAP_BOOT;
 		if (!numbers->per_cpu_offsets || work->kept.vcpu_idx >= numbers->n_cpus)

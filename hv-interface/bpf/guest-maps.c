@@ -17,7 +17,13 @@ struct vmop_guest_maps {
 	const char *virtualisation;
 	pthread_mutex_t lock; /* orders puts and removals, so that the number is right */
 	uint32_t n_guests;
+	/* The number of guests' VMMs of each bit of the filter, and the filter as it is in the map.
+	 */
+	uint16_t n_vmms[VMOP_BPF_VMM_BITS];
+	struct vmop_bpf_vmm_filter filter;
 };
+
+_Static_assert(VMOP_GUEST_MAPS_MAX <= UINT16_MAX, "they may all have one bit");
 
 struct vmop_error *vmop_guest_maps_create(const struct vmop_guest_maps_fds *fds,
 					  const char *virtualisation, struct vmop_guest_maps **ret)
@@ -78,6 +84,23 @@ static struct vmop_bpf_spans find_spans(const struct vmop_guest_numbers *numbers
 	};
 }
 
+/* Count a guest that came or went, with the lock held. */
+static void count_guest(struct vmop_guest_maps *maps, uint32_t vmm_pid, bool is_new)
+{
+	uint32_t bit = vmm_pid % VMOP_BPF_VMM_BITS, zero = 0;
+	uint64_t mask = UINT64_C(1) << bit % 64;
+	if (is_new) {
+		maps->n_guests++;
+		maps->n_vmms[bit]++;
+	} else {
+		maps->n_guests--;
+		maps->n_vmms[bit]--;
+	}
+	maps->filter.words[bit / 64] &= ~mask;
+	maps->filter.words[bit / 64] |= maps->n_vmms[bit] ? mask : 0;
+	bpf_map_update_elem(maps->fds.vmm_filter, &zero, &maps->filter, BPF_ANY);
+}
+
 bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
 			 const struct vmop_guest_numbers *numbers)
 {
@@ -85,7 +108,8 @@ bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
 						   .spans = find_spans(numbers)};
 	pthread_mutex_lock(&maps->lock);
 	bool is_new = bpf_map_update_elem(maps->fds.guests, &vmm_pid, &value, BPF_NOEXIST) == 0;
-	maps->n_guests += is_new;
+	if (is_new)
+		count_guest(maps, vmm_pid, true);
 	bool is_put =
 		is_new || bpf_map_update_elem(maps->fds.guests, &vmm_pid, &value, BPF_EXIST) == 0;
 	pthread_mutex_unlock(&maps->lock);
@@ -96,7 +120,7 @@ void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
 {
 	pthread_mutex_lock(&maps->lock);
 	if (bpf_map_delete_elem(maps->fds.guests, &vmm_pid) == 0)
-		maps->n_guests--;
+		count_guest(maps, vmm_pid, false);
 	pthread_mutex_unlock(&maps->lock);
 }
 

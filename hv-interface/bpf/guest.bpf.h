@@ -10,6 +10,7 @@
 
 #include "hv-interface/bpf/guest-kernel.bpf.h"
 #include "hv-interface/bpf/guest-maps.h"
+#include "hv-interface/bpf/machine.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -17,6 +18,13 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct vmop_bpf_guest_value);
 } guests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct vmop_bpf_vmm_filter);
+} vmm_filter SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -73,13 +81,25 @@ static __always_inline void know_vcpu(struct kept_facts *kept, uint64_t task, ui
 	kept->is_protected = is_vcpu_protected(vcpu);
 }
 
-/*
- * Return the vCPU that the current task runs, or 0. Another user of such notifiers has no struct
- * kvm with this process's memory in it.
- */
-static __always_inline uint64_t find_vcpu(uint64_t *ret_kvm)
+/* Return whether a process may be in the map of guests. */
+static __always_inline bool may_be_known(uint32_t pid)
 {
-	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0;
+	uint32_t zero = 0, bit = pid % VMOP_BPF_VMM_BITS;
+	const struct vmop_bpf_vmm_filter *filter = bpf_map_lookup_elem(&vmm_filter, &zero);
+	return filter && filter->words[bit / 64] >> bit % 64 & 1;
+}
+
+/*
+ * Return the vCPU that the current task runs, or 0. KVM removes its notifier before the thread
+ * returns to user code. Another user of such notifiers has no struct kvm with this process's memory
+ * in it.
+ */
+static __always_inline uint64_t find_vcpu(struct bpf_perf_event_data *ctx, uint64_t *ret_kvm)
+{
+	uint64_t task, notifier = 0;
+	if (is_in_user_mode(ctx))
+		return 0;
+	task = (uint64_t)bpf_get_current_task();
 	READ_KERNEL(notifier, task + HOST.task_preempt_notifiers);
 	struct guest_work *work = notifier ? guest_work() : NULL;
 	if (!work)
@@ -308,15 +328,28 @@ static __always_inline bool wants_windows(const struct vmop_bpf_guest_value *kno
 }
 
 /*
+ * Return whether a sample can be one of a guest, or one of the work for a guest: not if it is of
+ * user code, which no vCPU runs, in a process that is no VMM.
+ */
+static __always_inline bool may_be_guests(struct bpf_perf_event_data *ctx)
+{
+	bool may_be = !is_in_user_mode(ctx) || may_be_known(bpf_get_current_pid_tgid() >> 32);
+	return __builtin_expect(may_be, false);
+}
+
+/*
  * Read and write what the current thread's vCPU runs, or has run: KVM and the VMM work for it in
  * between.
  */
 static __always_inline enum fate sample_guest(struct bpf_perf_event_data *ctx)
 {
-	uint64_t kvm = 0, vcpu = find_vcpu(&kvm);
+	uint64_t kvm = 0, vcpu = find_vcpu(ctx, &kvm);
 	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
-	const struct vmop_bpf_guest_value *known = bpf_map_lookup_elem(&guests, &pid);
 	bool is_exited = true;
+	/* Most samples end here: no map that hashes is looked up for them. */
+	if (!vcpu && !may_be_known(pid))
+		return NOT_GUESTS;
+	const struct vmop_bpf_guest_value *known = bpf_map_lookup_elem(&guests, &pid);
 	if (!vcpu && !wants_windows(known))
 		return NOT_GUESTS;
 	uint64_t start_ns = bpf_ktime_get_ns();

@@ -175,6 +175,16 @@ struct vmop_bpf_guest_value {
 	struct vmop_bpf_spans spans; /* of the guest's structs, by the numbers */
 };
 
+/*
+ * A filter of the VMMs in the map of guests, by the low bits of their pids. Another process can
+ * have a bit too. It is an array's only value, which costs less to look up than a hash's.
+ */
+#define VMOP_BPF_VMM_BITS 4096
+
+struct vmop_bpf_vmm_filter {
+	uint64_t words[VMOP_BPF_VMM_BITS / 64];
+};
+
 /* The counters of a CPU: struct vmop_guest_maps_facts explains them. */
 struct vmop_bpf_guest_counts {
 	uint64_t n_samples, n_contexts, n_exited, n_ring_full, n_switching;
@@ -227,8 +237,8 @@ struct vmop_bpf_host_layout {
 
 /* What the program is loaded with: constants to the verifier, which removes unused code. */
 struct vmop_bpf_settings {
-	struct vmop_bpf_host_layout host;
 	uint8_t unwinds_host, reads_guests, withholds_registers; /* bool: vmop_bpf_request */
+	struct vmop_bpf_host_layout host;
 };
 
 #define VMOP_BPF_SETTINGS_SECTION ".rodata.settings"

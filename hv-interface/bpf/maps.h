@@ -27,7 +27,7 @@ void vmop_unwind_maps_outcomes(const struct vmop_unwind_maps *maps,
 
 /* Descriptors of the maps in bpf/guest.bpf.h. The caller keeps them open. */
 struct vmop_guest_maps_fds {
-	int guests, counts;
+	int guests, counts, vmm_filter;
 };
 
 /*

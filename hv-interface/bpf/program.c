@@ -190,6 +190,7 @@ static struct vmop_error *create_maps(struct vmop_bpf_program *program,
 	const struct vmop_guest_maps_fds guest_fds = {
 		.guests = map_fd(program, "guests"),
 		.counts = map_fd(program, "guest_counts"),
+		.vmm_filter = map_fd(program, "vmm_filter"),
 	};
 	struct vmop_error *err = NULL;
 	if (settings->unwinds_host)

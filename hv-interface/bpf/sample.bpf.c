@@ -29,7 +29,6 @@ struct {
 } outputs SEC(".maps");
 
 #include "hv-interface/bpf/guest.bpf.h"
-#include "hv-interface/bpf/machine.bpf.h"
 #include "hv-interface/bpf/unwind.bpf.h"
 
 struct {
@@ -68,7 +67,8 @@ SEC("perf_event")
 int vmop_sample(struct bpf_perf_event_data *ctx)
 {
 	uint32_t zero = 0, bytes = 0;
-	if (settings.reads_guests) {
+	/* Most samples end within the first lines of code: those further on are in no cache. */
+	if (settings.reads_guests && may_be_guests(ctx)) {
 		enum fate fate = sample_guest(ctx);
 		if (fate != NOT_GUESTS)
 			return fate == NOT_REPLACED;

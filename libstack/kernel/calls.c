@@ -8,7 +8,7 @@
 enum {
 	LONGEST_CALL_BYTES = 7,
 	MAX_FUNCTION_BYTES = 1 << 15, /* of one function that are searched for jumps */
-	MAX_FUNCTIONS = 256,	      /* on the way of tail calls */
+	MAX_JUMPS = 1024,	      /* of one function */
 	MAX_TAIL_CALLS = 4,	      /* one after the other */
 };
 
@@ -89,34 +89,22 @@ enum vmop_kernel_call vmop_kernel_call_before(const struct vmop_kernel_text *tex
 
 /* ---- tail calls ------------------------------------------------------------ */
 
-/* A walk from a function along jumps out of functions, breadth first. */
-struct walk {
-	const struct vmop_kernel_text *text;
-	uint64_t to; /* the start of the function that is looked for */
-	bool is_found;
-	size_t n, *bytes_left;
-	struct vmop_kernel_function functions[MAX_FUNCTIONS];
-};
-
-static void add(struct walk *walk, const struct vmop_kernel_function *function)
+static uint64_t hash_of(uint64_t value)
 {
-	walk->is_found |= function->start == walk->to;
-	for (size_t i = 0; i < walk->n; i++)
-		if (walk->functions[i].start == function->start)
-			return;
-	if (walk->n < MAX_FUNCTIONS)
-		walk->functions[walk->n++] = *function;
+	return value * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Follow a jump of a function, if it is one that a compiler makes. */
-static void follow(struct walk *walk, const struct vmop_kernel_function *from, uint64_t target)
+/* Note a jump of a function, if it is one that a compiler makes. */
+static void add_jump(struct vmop_kernel_calls *calls, struct vmop_kernel_jumps *jumps,
+		     const struct vmop_kernel_text *text, const struct vmop_kernel_function *from,
+		     uint64_t target)
 {
 	struct vmop_kernel_function to;
-	if (target - from->start < from->end - from->start ||
-	    !walk->text->find_function(walk->text->arg, target, &to))
+	if (target - from->start < from->end - from->start || jumps->n == MAX_JUMPS ||
+	    !text->find_function(text->arg, target, &to) || (to.start != target && !to.is_cold))
 		return;
-	if (to.start == target || to.is_cold)
-		add(walk, &to);
+	calls->jumps[calls->n_jumps++] = to.start;
+	jumps->n++;
 }
 
 /* Return the target of a JMP or Jcc rel8 or rel32 at address, or 0: it is another instruction. */
@@ -131,56 +119,162 @@ static uint64_t jump_target(uint64_t address, const uint8_t *code, size_t len_by
 	return 0;
 }
 
-/* Follow the jumps wherever their bytes are in a function. */
-static void follow_jumps(struct walk *walk, const struct vmop_kernel_function *from)
+/*
+ * Return whether code runs on into the function behind it, as at a label that is a symbol
+ * (arch/x86/lib/putuser.S). Other functions are aligned, and padding is in front of them.
+ */
+static bool runs_on(const uint8_t *code, size_t len_bytes, uint64_t end)
 {
-	uint64_t size = from->end - from->start;
-	size_t len_bytes = size < MAX_FUNCTION_BYTES ? (size_t)size : MAX_FUNCTION_BYTES;
-	const uint8_t *code = walk->text->code(walk->text->arg, from->start, len_bytes);
-	if (!code || len_bytes > *walk->bytes_left)
-		return;
-	*walk->bytes_left -= len_bytes;
+	enum { ALIGNMENT = 16, RET = 0xc3, INT3 = 0xcc, NOP = 0x90, JMP8 = 0xeb, JMP = 0xe9 };
+	if (len_bytes < 5 || end % ALIGNMENT == 0)
+		return false;
+	const uint8_t *last = code + len_bytes - 1;
+	return *last != RET && *last != INT3 && *last != NOP && last[-1] != JMP8 && last[-4] != JMP;
+}
+
+/* Find the jumps wherever their bytes are in a function. */
+static void scan(struct vmop_kernel_calls *calls, struct vmop_kernel_jumps *jumps,
+		 const struct vmop_kernel_text *text, const struct vmop_kernel_function *from,
+		 const uint8_t *code, size_t len_bytes)
+{
+	if (calls->n_jumps + MAX_JUMPS > VMOP_KERNEL_CALLS_JUMPS) {
+		memset(calls->scanned, 0, sizeof(calls->scanned));
+		calls->n_jumps = 0;
+	}
+	*jumps = (struct vmop_kernel_jumps){.from = from->start, .first = (uint32_t)calls->n_jumps};
 	for (size_t i = 0; i < len_bytes; i++) {
 		uint64_t target = jump_target(from->start + i, code + i, len_bytes - i);
 		if (target)
-			follow(walk, from, target);
+			add_jump(calls, jumps, text, from, target);
 	}
+	if (len_bytes == from->end - from->start && runs_on(code, len_bytes, from->end))
+		add_jump(calls, jumps, text, from, from->end);
 }
 
-static bool jumps_to(struct walk *walk)
+/* Return the jumps of a function. NULL: the work is used up, or its code is not there. */
+static const struct vmop_kernel_jumps *
+find_jumps(struct vmop_kernel_calls *calls, const struct vmop_kernel_text *text, uint64_t start)
+{
+	struct vmop_kernel_jumps *jumps = &calls->scanned[hash_of(start) >> 53];
+	_Static_assert(VMOP_KERNEL_CALLS_SCANNED == 1 << 11, "slots are the upper 11 bits");
+	struct vmop_kernel_function from;
+	if (jumps->from == start)
+		return jumps;
+	if (!text->find_function(text->arg, start, &from))
+		return NULL;
+	uint64_t size = from.end - from.start;
+	size_t len_bytes = size < MAX_FUNCTION_BYTES ? (size_t)size : MAX_FUNCTION_BYTES;
+	const uint8_t *code = text->code(text->arg, from.start, len_bytes);
+	if (!code || len_bytes > calls->bytes_left)
+		return NULL;
+	calls->bytes_left -= len_bytes;
+	scan(calls, jumps, text, &from, code, len_bytes);
+	return jumps;
+}
+
+/* Add a function to the walk, unless it is there. */
+static void add(struct vmop_kernel_calls *calls, uint64_t start)
+{
+	enum { SLOTS = 2 * VMOP_KERNEL_CALLS_WALK };
+	_Static_assert(SLOTS == 1 << 11, "slots are the upper 11 bits");
+	size_t slot = hash_of(start) >> 53;
+	for (; calls->walk_slots[slot]; slot = (slot + 1) % SLOTS)
+		if (calls->walk[calls->walk_slots[slot] - 1] == start)
+			return;
+	if (calls->n_walk == VMOP_KERNEL_CALLS_WALK)
+		return;
+	calls->walk[calls->n_walk++] = start;
+	calls->walk_slots[slot] = (uint16_t)calls->n_walk;
+}
+
+/*
+ * Walk from a function along jumps out of functions, breadth first. Return whether the way comes to
+ * `to`. Set *ret_is_whole to false if the work was used up before.
+ */
+static bool jumps_to(struct vmop_kernel_calls *calls, const struct vmop_kernel_text *text,
+		     uint64_t from, uint64_t to, bool *ret_is_whole)
 {
 	size_t i = 0;
-	for (int n = 0; n < MAX_TAIL_CALLS && !walk->is_found; n++)
-		for (size_t end = walk->n; i < end; i++)
-			follow_jumps(walk, &walk->functions[i]);
-	return walk->is_found;
+	*ret_is_whole = true;
+	memset(calls->walk_slots, 0, sizeof(calls->walk_slots));
+	calls->n_walk = 0;
+	add(calls, from);
+	for (int n = 0; n < MAX_TAIL_CALLS; n++) {
+		for (size_t end = calls->n_walk; i < end; i++) {
+			const struct vmop_kernel_jumps *jumps =
+				find_jumps(calls, text, calls->walk[i]);
+			*ret_is_whole &= jumps || calls->bytes_left > MAX_FUNCTION_BYTES;
+			for (size_t k = 0; jumps && k < jumps->n; k++) {
+				if (calls->jumps[jumps->first + k] == to)
+					return true;
+				add(calls, calls->jumps[jumps->first + k]);
+			}
+		}
+	}
+	return false;
+}
+
+/* ---- questions -------------------------------------------------------------- */
+
+enum question { REACHES = 1, CALLS_BY_NAME };
+
+/* Return where the answer to a question is kept; *ret_is_known: it is there. */
+static struct vmop_kernel_answer *find_answer(struct vmop_kernel_calls *calls,
+					      enum question question, uint64_t from, uint64_t to,
+					      bool *ret_is_known)
+{
+	size_t slot = hash_of(from * 31 + to + question) >> 54;
+	_Static_assert(VMOP_KERNEL_CALLS_MEMO == 1 << 10, "slots are the upper 10 bits");
+	struct vmop_kernel_answer *answer = &calls->memo[slot];
+	*ret_is_known = answer->from == from && answer->to == to && answer->question == question;
+	return answer;
+}
+
+static bool keep_answer(struct vmop_kernel_answer *answer, enum question question, uint64_t from,
+			uint64_t to, bool is_yes)
+{
+	*answer = (struct vmop_kernel_answer){
+		.from = from, .to = to, .question = (uint8_t)question, .is_yes = is_yes};
+	return is_yes;
 }
 
 bool vmop_kernel_call_reaches(struct vmop_kernel_calls *calls, const struct vmop_kernel_text *text,
 			      uint64_t target, uint64_t address)
 {
-	struct walk walk;
-	struct vmop_kernel_function to;
-	walk.text = text;
-	walk.n = 1;
-	walk.is_found = false;
-	walk.bytes_left = &calls->bytes_left;
-	if (!text->find_function(text->arg, target, &walk.functions[0]) ||
+	struct vmop_kernel_function from, to;
+	bool is_known, is_whole;
+	if (!text->find_function(text->arg, target, &from) ||
 	    !text->find_function(text->arg, address, &to))
 		return false;
-	uint64_t from = walk.functions[0].start;
-	walk.to = to.start;
-	if (from == to.start)
+	if (from.start == to.start)
 		return true;
-	uint64_t hash = (from * 31 + to.start) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t slot = hash >> 54;
-	_Static_assert(VMOP_KERNEL_CALLS_MEMO == 1 << 10, "slots are the upper 10 bits");
-	if (calls->memo[slot].from == from && calls->memo[slot].to == to.start)
-		return calls->memo[slot].is_reached;
-	if (!calls->bytes_left)
+	struct vmop_kernel_answer *answer =
+		find_answer(calls, REACHES, from.start, to.start, &is_known);
+	if (is_known)
+		return answer->is_yes;
+	bool is_yes = jumps_to(calls, text, from.start, to.start, &is_whole);
+	if (!is_yes && !is_whole)
 		return false;
-	calls->memo[slot].is_reached = jumps_to(&walk);
-	calls->memo[slot].from = from;
-	calls->memo[slot].to = to.start;
-	return calls->memo[slot].is_reached;
+	return keep_answer(answer, REACHES, from.start, to.start, is_yes);
+}
+
+bool vmop_kernel_calls_by_name(struct vmop_kernel_calls *calls, const struct vmop_kernel_text *text,
+			       const struct vmop_kernel_function *from, uint64_t to)
+{
+	enum { CALL = 0xe8, CALL_BYTES = 5 };
+	bool is_known, is_yes = false;
+	struct vmop_kernel_answer *answer =
+		find_answer(calls, CALLS_BY_NAME, from->start, to, &is_known);
+	if (is_known)
+		return answer->is_yes;
+	uint64_t size = from->end - from->start;
+	size_t len_bytes = size < MAX_FUNCTION_BYTES ? (size_t)size : MAX_FUNCTION_BYTES;
+	const uint8_t *code = text->code(text->arg, from->start, len_bytes);
+	if (!code || len_bytes > calls->bytes_left)
+		return false;
+	calls->bytes_left -= len_bytes;
+	for (size_t i = 0; i + CALL_BYTES <= len_bytes && !is_yes; i++)
+		is_yes = code[i] == CALL &&
+			 add_displacement(from->start + i + CALL_BYTES, code + i + 1) == to;
+	return keep_answer(answer, CALLS_BY_NAME, from->start, to, is_yes);
 }

@@ -12,8 +12,10 @@
 enum {
 	WORD_BYTES = 8,
 	MAX_FRAMES = VMOP_STACK_FRAMES_MAX + 1,
-	MAX_STEPS = 1 << 12,	      /* of all chains of a search */
-	MAX_SEARCHED_BYTES = 1 << 18, /* of code, for tail calls */
+	MAX_STEPS = 1 << 12, /* of all chains of a search */
+	/* Code that is searched for tail calls: at first, and further code with each search. */
+	MAX_SEARCHED_BYTES = 1 << 21,
+	MORE_SEARCHED_BYTES = 1 << 16,
 };
 
 struct vmop_kernel_searcher {
@@ -23,8 +25,11 @@ struct vmop_kernel_searcher {
 
 struct vmop_error *vmop_kernel_searcher_create(struct vmop_kernel_searcher **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? NULL : &vmop_error_no_memory;
+	*ret = malloc(sizeof(**ret));
+	if (!*ret)
+		return &vmop_error_no_memory;
+	vmop_kernel_searcher_reset(*ret);
+	return NULL;
 }
 
 void vmop_kernel_searcher_destroy(struct vmop_kernel_searcher *searcher)
@@ -35,13 +40,17 @@ void vmop_kernel_searcher_destroy(struct vmop_kernel_searcher *searcher)
 void vmop_kernel_searcher_reset(struct vmop_kernel_searcher *searcher)
 {
 	memset(&searcher->calls, 0, sizeof(searcher->calls));
+	searcher->calls.bytes_left = MAX_SEARCHED_BYTES;
 }
 
 /* How well a chain agrees with the kernel's code; lower is better. */
 struct rank {
 	uint32_t n_mismatches;
 	bool is_first_indirect; /* it is not known what the innermost call calls */
-	/* Calls by a pointer, seemingly of functions that others call by their names. */
+	/*
+	 * Calls by a pointer, seemingly of functions that others call by their names, or of one
+	 * that runs already.
+	 */
 	uint32_t n_doubtful;
 };
 
@@ -66,17 +75,39 @@ static bool has_right_end(const struct vmop_kernel_search *search,
 	return !search->has_user || (entry->pc == search->user_pc && entry->sp == search->user_sp);
 }
 
-/* Rank a call by a pointer, at `caller`, after which the CPU is in the function of `below`. */
-static void rank_indirect_call(const struct vmop_kernel_text *text, uint64_t caller, uint64_t below,
+/*
+ * Rank a call by a pointer, at `caller`, after which the CPU is in the function of `below`. A
+ * caller that also calls that function by its name has left the remains of such a call.
+ */
+static void rank_indirect_call(struct attempt *attempt, uint64_t caller, uint64_t below,
 			       struct rank *rank)
 {
+	const struct vmop_kernel_text *text = attempt->search->text;
 	struct vmop_kernel_function from, to;
 	if (!text->find_function(text->arg, caller, &from) ||
 	    !text->find_function(text->arg, below, &to))
 		return;
-	rank->n_doubtful += to.is_called;
+	rank->n_doubtful += to.is_only_named || vmop_kernel_calls_by_name(&attempt->searcher->calls,
+									  text, &from, to.start);
 	/* A function that calls itself knows its name. */
 	rank->n_mismatches += from.start == to.start;
+}
+
+/*
+ * Return whether the innermost function is also a caller. Below a function's frame are remains of
+ * what it has called before, and a chain from there comes back to it.
+ */
+static bool is_repeated(const struct attempt *attempt, size_t n)
+{
+	const struct vmop_stack_frame *frames = attempt->searcher->frames;
+	const struct vmop_kernel_text *text = attempt->search->text;
+	struct vmop_kernel_function function;
+	if (!text->find_function(text->arg, frames[0].address, &function))
+		return false;
+	for (size_t i = 1; i < n && !frames[i].is_interrupted; i++)
+		if (frames[i].address - 1 - function.start < function.end - function.start)
+			return true;
+	return false;
 }
 
 /* Compare each call of a chain with the function below. Return false if one is impossible. */
@@ -100,13 +131,14 @@ static bool rank_calls(struct attempt *attempt, size_t n, struct rank *ret)
 			break;
 		case VMOP_KERNEL_CALL_INDIRECT:
 			ret->is_first_indirect |= i == 1;
-			rank_indirect_call(text, frames[i].address - 1, below, ret);
+			rank_indirect_call(attempt, frames[i].address - 1, below, ret);
 			break;
 		case VMOP_KERNEL_CALL_DIRECT:
 			ret->n_mismatches += !vmop_kernel_call_reaches(&attempt->searcher->calls,
 								       text, target, below);
 		}
 	}
+	ret->n_doubtful += ret->is_first_indirect && is_repeated(attempt, n);
 	return true;
 }
 
@@ -215,7 +247,8 @@ bool vmop_kernel_search(struct vmop_kernel_searcher *searcher,
 			.type = VMOP_ORC_TYPE_CALL, .sp_reg = VMOP_ORC_SP, .sp_offset = 8};
 	bool is_certain = needs_no_sp(&entry);
 	regs.sp = 0;
-	searcher->calls.bytes_left = MAX_SEARCHED_BYTES;
+	if (searcher->calls.bytes_left < MAX_SEARCHED_BYTES)
+		searcher->calls.bytes_left += MORE_SEARCHED_BYTES;
 	for (size_t i = 0; i < search->n_stacks && !is_certain; i++)
 		try_stack(&attempt, &entry, search->stacks[i].start, search->stacks[i].end);
 	*ret_found = (struct vmop_kernel_found){.sp = attempt.best_sp,

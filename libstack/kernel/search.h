@@ -3,11 +3,19 @@
  * The kernel stack of a sample whose stack pointer is not known: VMX keeps it where a sample's
  * handler can't read it. The search tries each position in the stacks. A position is possible if
  * the chain of ORC (orc.h) from there comes to the registers of the user code that entered the
- * kernel, or to the start of a kernel thread, and if each return address follows a call. Of the
- * possible ones it takes that with the fewest calls of functions which can't be the next frame's,
- * then that with the lowest address: below are remains of earlier calls.
+ * kernel, or to the start of a kernel thread, and if each return address follows a call. The search
+ * compares possible positions in this order:
  *
- * The result is likely, not certain: measured on real stacks, 95 % are right.
+ * 1. The fewest calls of functions that can't be the next frame's.
+ * 2. The innermost call names its function: it is not by a pointer.
+ * 3. The fewest calls by a pointer that are doubtful: of a function that is only called by its
+ *    name, or that this caller also calls by its name, or of one that has called this chain.
+ * 4. The lowest address, because a chain from a higher one leaves frames out.
+ *
+ * Remains of earlier calls lie below the stack pointer. A chain from there joins the living frames
+ * where a living call is by a pointer, hence 3.
+ *
+ * The result is likely, not certain: measured on real stacks, 99 % are right.
  */
 #ifndef VMOP_LIBSTACK_KERNEL_SEARCH_H
 #define VMOP_LIBSTACK_KERNEL_SEARCH_H

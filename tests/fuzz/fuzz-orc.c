@@ -51,7 +51,7 @@ static bool find_function(void *arg, uint64_t address, struct vmop_kernel_functi
 	*ret = (struct vmop_kernel_function){.start = TEXT + (offset & ~UINT64_C(31)),
 					     .end = TEXT + (offset | 31) + 1,
 					     .is_cold = offset / 32 % 4 == 3,
-					     .is_called = offset / 32 % 2};
+					     .is_only_named = offset / 32 % 2};
 	return true;
 }
 

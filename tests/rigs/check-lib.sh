@@ -81,11 +81,12 @@ percent() {
 	awk -v p="$1" -v w="$2" 'BEGIN { if (w > 0) printf "%.1f", 100 * p / w; else print "nothing" }'
 }
 
-# binomial LOW|HIGH SHARE COUNT: print an end of the 99 % interval of a percentage, normal
-# approximation.
+# binomial LOW|HIGH SHARE COUNT: print an end of the 99.9 % interval of a percentage, normal
+# approximation. The scenarios make dozens of such assertions: of the 99 % interval, some would fail
+# by chance.
 binomial() {
 	awk -v which="$1" -v p="$2" -v n="$3" 'BEGIN {
-		d = n > 0 ? 2.576 * sqrt(p * (100 - p) / n) : 100
+		d = n > 0 ? 3.291 * sqrt(p * (100 - p) / n) : 100
 		printf "%.2f", which == "LOW" ? p - d : p + d }'
 }
 

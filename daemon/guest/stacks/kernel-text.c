@@ -23,6 +23,9 @@
 #define MAX_BYTES (UINT64_C(128) << 20)
 enum { MAX_FUNCTIONS = 1 << 20, PAGE_BYTES = 4096 };
 
+/* Intel SDM 2: CALL and JMP with 32 bits of displacement. */
+enum { CALL = 0xe8, JMP = 0xe9, BRANCH_BYTES = 5 };
+
 struct piece {
 	uint64_t start, end;
 	uint8_t *code; /* NULL: not copied */
@@ -35,7 +38,9 @@ struct vmop_guest_kernel_text {
 	/* Offsets from base, rising, with IS_COLD. */
 	uint32_t *functions;
 	size_t n_functions, functions_capacity;
-	bool *is_called; /* n_functions; with code only */
+	/* n_functions of each; with code only. Direct calls, and tail calls of pointers' targets.
+	 */
+	bool *is_called, *is_jumped_to;
 	bool has_kernel; /* the functions of the kernel proper are known */
 	bool has_code;
 	bool is_out_of_memory;
@@ -50,6 +55,7 @@ void vmop_guest_kernel_text_destroy(struct vmop_guest_kernel_text *text)
 	free(text->pieces);
 	free(text->functions);
 	free(text->is_called);
+	free(text->is_jumped_to);
 	free(text);
 }
 
@@ -193,31 +199,57 @@ static size_t find_index(const struct vmop_guest_kernel_text *text, uint64_t add
 	return low ? low - 1 : text->n_functions;
 }
 
+/*
+ * Return the index of the function at whose start a CALL or JMP rel32 in a piece has its target, or
+ * n_functions.
+ */
+static size_t find_target(const struct vmop_guest_kernel_text *text, const struct piece *piece,
+			  size_t at)
+{
+	uint32_t relative;
+	memcpy(&relative, piece->code + at + 1, sizeof(relative));
+	uint64_t target =
+		piece->start + at + BRANCH_BYTES + (uint64_t)(int64_t)(int32_t)le32toh(relative);
+	size_t i = find_index(text, target);
+	bool is_start =
+		i < text->n_functions && text->base + (text->functions[i] & ~IS_COLD) == target;
+	return is_start ? i : text->n_functions;
+}
+
 /* Note the functions that direct calls in a piece call, wherever the bytes of CALL rel32 are. */
 static void find_called(struct vmop_guest_kernel_text *text, const struct piece *piece)
 {
-	enum { CALL = 0xe8, CALL_BYTES = 5 };
 	size_t len_bytes = (size_t)(piece->end - piece->start);
-	for (size_t at = 0; at + CALL_BYTES <= len_bytes; at++) {
-		uint32_t relative;
-		if (piece->code[at] != CALL)
+	for (size_t at = 0; at + BRANCH_BYTES <= len_bytes; at++)
+		if (piece->code[at] == CALL)
+			text->is_called[find_target(text, piece, at)] = true;
+}
+
+/* Note the functions to which others jump that no direct call calls. */
+static void find_jumped_to(struct vmop_guest_kernel_text *text, const struct piece *piece)
+{
+	size_t len_bytes = (size_t)(piece->end - piece->start);
+	for (size_t at = 0; at + BRANCH_BYTES <= len_bytes; at++) {
+		if (piece->code[at] != JMP)
 			continue;
-		memcpy(&relative, piece->code + at + 1, sizeof(relative));
-		uint64_t target = piece->start + at + CALL_BYTES +
-				  (uint64_t)(int64_t)(int32_t)le32toh(relative);
-		size_t i = find_index(text, target);
-		if (i < text->n_functions && text->base + (text->functions[i] & ~IS_COLD) == target)
-			text->is_called[i] = true;
+		size_t to = find_target(text, piece, at);
+		size_t from = to < text->n_functions ? find_index(text, piece->start + at) : to;
+		text->is_jumped_to[to] |= from != to && !text->is_called[from];
 	}
 }
 
 static void find_all_called(struct vmop_guest_kernel_text *text)
 {
+	/* The last one is for all addresses that are none of a function. */
 	text->is_called = calloc(text->n_functions + 1, sizeof(text->is_called[0]));
-	text->is_out_of_memory |= !text->is_called;
-	for (size_t i = 0; i < text->n_pieces && text->is_called; i++)
+	text->is_jumped_to = calloc(text->n_functions + 1, sizeof(text->is_jumped_to[0]));
+	text->is_out_of_memory |= !text->is_called || !text->is_jumped_to;
+	for (size_t i = 0; i < text->n_pieces && !text->is_out_of_memory; i++)
 		if (text->pieces[i].code)
 			find_called(text, &text->pieces[i]);
+	for (size_t i = 0; i < text->n_pieces && !text->is_out_of_memory; i++)
+		if (text->pieces[i].code)
+			find_jumped_to(text, &text->pieces[i]);
 }
 
 struct vmop_guest_kernel_text *
@@ -285,7 +317,7 @@ static bool find_function(void *arg, uint64_t address, struct vmop_kernel_functi
 		ret->end = next < piece->end ? next : piece->end;
 	}
 	ret->is_cold = function & IS_COLD;
-	ret->is_called = text->is_called && text->is_called[i];
+	ret->is_only_named = text->is_called && text->is_called[i] && !text->is_jumped_to[i];
 	return ret->start >= piece->start;
 }
 

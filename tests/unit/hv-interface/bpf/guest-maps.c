@@ -23,7 +23,10 @@ static int create(void **state)
 				    sizeof(struct vmop_bpf_guest_value), ROOM, NULL);
 	fds.counts = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "counts", sizeof(uint32_t),
 				    sizeof(struct vmop_bpf_guest_counts), 1, NULL);
-	return fds.guests < 0 || fds.counts < 0 || vmop_guest_maps_create(&fds, "SVM", &maps);
+	fds.vmm_filter = bpf_map_create(BPF_MAP_TYPE_ARRAY, "filter", sizeof(uint32_t),
+					sizeof(struct vmop_bpf_vmm_filter), 1, NULL);
+	return fds.guests < 0 || fds.counts < 0 || fds.vmm_filter < 0 ||
+	       vmop_guest_maps_create(&fds, "SVM", &maps);
 }
 
 static int destroy(void **state)
@@ -32,6 +35,7 @@ static int destroy(void **state)
 	vmop_guest_maps_destroy(maps);
 	close(fds.guests);
 	close(fds.counts);
+	close(fds.vmm_filter);
 	return 0;
 }
 
@@ -66,6 +70,41 @@ static void numbers_replace_earlier_ones(void **state)
 	vmop_guest_maps_remove(maps, 10);
 	assert_int_equal(generation_of(10), 0);
 	assert_int_equal(n_guests(), 0);
+}
+
+/* Return the number of bits in the kernel's filter, and whether that of a pid is among them. */
+static int n_filtered(uint32_t pid, bool *ret_has_pid)
+{
+	struct vmop_bpf_vmm_filter filter;
+	uint32_t zero = 0;
+	int n = 0;
+	assert_int_equal(bpf_map_lookup_elem(fds.vmm_filter, &zero, &filter), 0);
+	for (size_t i = 0; i < VMOP_BPF_VMM_BITS / 64; i++)
+		n += __builtin_popcountll(filter.words[i]);
+	*ret_has_pid = filter.words[pid % VMOP_BPF_VMM_BITS / 64] >> pid % 64 & 1;
+	return n;
+}
+
+static void the_filter_has_the_guests_that_are_known(void **state)
+{
+	const struct vmop_guest_numbers numbers = {.generation = 1};
+	uint32_t pid = 4321, same_bit = pid + VMOP_BPF_VMM_BITS;
+	bool has_pid;
+	(void)state;
+	assert_int_equal(n_filtered(pid, &has_pid), 0);
+	assert_true(vmop_guest_maps_put(maps, pid, &numbers));
+	assert_true(vmop_guest_maps_put(maps, pid, &numbers));
+	assert_true(vmop_guest_maps_put(maps, same_bit, &numbers));
+	assert_true(vmop_guest_maps_put(maps, pid + 1, &numbers));
+	assert_int_equal(n_filtered(pid, &has_pid), 2);
+	assert_true(has_pid);
+	vmop_guest_maps_remove(maps, pid);
+	vmop_guest_maps_remove(maps, pid);
+	vmop_guest_maps_remove(maps, pid + 1);
+	assert_int_equal(n_filtered(pid, &has_pid), 1);
+	assert_true(has_pid);
+	vmop_guest_maps_remove(maps, same_bit);
+	assert_int_equal(n_filtered(pid, &has_pid), 0);
 }
 
 static struct vmop_bpf_spans spans_of(const struct vmop_guest_numbers *numbers)
@@ -201,6 +240,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(guests_beyond_the_room_are_refused, create,
 						destroy),
 		cmocka_unit_test_setup_teardown(guests_that_are_not_retained_are_forgotten, create,
+						destroy),
+		cmocka_unit_test_setup_teardown(the_filter_has_the_guests_that_are_known, create,
 						destroy),
 		cmocka_unit_test_setup_teardown(facts_are_the_sum_of_all_cpus, create, destroy),
 	};

@@ -28,6 +28,7 @@ enum {
 	MAPPING_GPA = INODE_GPA + 0x168, /* a part of the inode */
 	OTHER_MAPPING_GPA = 0x207000,
 	MM_GPA = 0x209000,
+	OTHER_INODE_GPA = 0x20c000,
 	PAGES_GPA = 0x20a000, /* struct pages around that of the code */
 	KERNEL_STACK_GPA = 0x220000,
 	IRQ_STACK_GPA = 0x238000,
@@ -144,6 +145,11 @@ static const char *make_vm(struct known_guest *guest)
 	if (!known_guest_set_slot(guest, 0, 0, LOW_BYTES, guest->low) ||
 	    !known_guest_set_slot(guest, 1, HIGH_GPA, HIGH_BYTES, guest->high))
 		return "KVM takes no memory";
+	for (uint32_t i = 0; i < guest->n_others; i++) {
+		guest->others[i] = ioctl(guest->vm, KVM_CREATE_VCPU, KNOWN_VCPU + 1 + i);
+		if (guest->others[i] < 0)
+			return "KVM makes less vCPUs";
+	}
 	guest->vcpu = ioctl(guest->vm, KVM_CREATE_VCPU, KNOWN_VCPU);
 	int bytes = ioctl(guest->kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
 	if (guest->vcpu < 0 || mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -202,7 +208,8 @@ static void make_task(struct known_guest *guest)
 	guest->task = DIRECT_MAP + TASK_GPA;
 	guest->task_mm_gpa = TASK_GPA + OFFSET_MM;
 	guest->mm_pgd_gpa = MM_GPA + OFFSET_PGD;
-	put(guest, OFFSETS_GPA, DIRECT_MAP + PER_CPU_GPA - CURRENT_OFFSET);
+	put(guest, OFFSETS_GPA + guest->n_others * sizeof(uint64_t),
+	    DIRECT_MAP + PER_CPU_GPA - CURRENT_OFFSET);
 	put(guest, PER_CPU_GPA, guest->task);
 	put(guest, PER_CPU_GPA + 16, IRQ_STACK_END - 8);
 	put(guest, TASK_GPA + OFFSET_PID, TASK_PID | (uint64_t)TASK_TGID << 32);
@@ -239,14 +246,30 @@ static void make_file(struct known_guest *guest)
 	put(guest, INODE_GPA + INODE_GENERATION_AT, FILE_GENERATION);
 }
 
-void known_guest_set_mapping(struct known_guest *guest, bool is_in_inode)
+/* Return the guest-physical address of the mapping in the struct page of the code's folio. */
+static uint64_t mapping_of_page(struct known_guest *guest)
 {
 	uint64_t page = VMEMMAP + (guest->code_gpa >> 12) * PAGE_STRUCT_BYTES;
 	uint64_t at = page - TAIL_OF_FOLIO * PAGE_STRUCT_BYTES + PAGE_MAPPING;
-	uint64_t gpa = *known_guest_entry(guest, guest->kernel_root, at) & ENTRY_ADDRESS;
+	return (*known_guest_entry(guest, guest->kernel_root, at) & ENTRY_ADDRESS) + at % PAGE;
+}
+
+void known_guest_set_mapping(struct known_guest *guest, bool is_in_inode)
+{
 	uint64_t mapping = is_in_inode ? MAPPING_GPA : OTHER_MAPPING_GPA;
 	put(guest, mapping + MAPPING_HOST, guest->inode);
-	put(guest, gpa + at % PAGE, DIRECT_MAP + mapping);
+	put(guest, mapping_of_page(guest), DIRECT_MAP + mapping);
+}
+
+uint64_t *known_guest_make_other_file(struct known_guest *guest)
+{
+	guest->other_mapping = DIRECT_MAP + OTHER_MAPPING_GPA;
+	guest->other_inode = DIRECT_MAP + OTHER_INODE_GPA;
+	put(guest, OTHER_MAPPING_GPA + MAPPING_HOST, guest->other_inode);
+	put(guest, OTHER_INODE_GPA + INODE_NUMBER, FILE_INODE + 1);
+	put(guest, OTHER_INODE_GPA + INODE_SB, guest->superblock);
+	put(guest, OTHER_INODE_GPA + INODE_GENERATION_AT, FILE_GENERATION + 1);
+	return known_guest_at(guest, mapping_of_page(guest));
 }
 
 /* Fill the stacks with words that tell their address. */
@@ -327,11 +350,14 @@ static const char *set_registers(struct known_guest *guest, enum known_mode mode
 	return ioctl(guest->vcpu, KVM_SET_REGS, &regs) < 0 ? "KVM refuses registers" : NULL;
 }
 
-const char *known_guest_init(struct known_guest *guest, int n_levels, enum known_mode mode)
+static const char *init(struct known_guest *guest, int n_levels, enum known_mode mode,
+			uint32_t n_others)
 {
 	/* loop: inc %rax; jmp loop */
 	static const uint8_t code[CODE_BYTES] = {0x48, 0xff, 0xc0, 0xeb, 0xfb};
-	*guest = (struct known_guest){.kvm = -1, .vm = -1, .vcpu = -1, .n_levels = n_levels};
+	*guest = (struct known_guest){
+		.kvm = -1, .vm = -1, .vcpu = -1, .n_levels = n_levels, .n_others = n_others};
+	memset(guest->others, -1, sizeof(guest->others));
 	guest->code_gpa = CODE_GPA + CODE_ADDRESS % PAGE;
 	const char *why = make_vm(guest);
 	if (why)
@@ -342,6 +368,16 @@ const char *known_guest_init(struct known_guest *guest, int n_levels, enum known
 	make_stacks(guest);
 	memcpy(known_guest_at(guest, guest->code_gpa), code, sizeof(code));
 	return set_registers(guest, mode);
+}
+
+const char *known_guest_init(struct known_guest *guest, int n_levels, enum known_mode mode)
+{
+	return init(guest, n_levels, mode, 0);
+}
+
+const char *known_guest_init_last(struct known_guest *guest, uint32_t n_others)
+{
+	return init(guest, 4, KNOWN_USER, n_others);
 }
 
 static void *run(void *arg)
@@ -385,6 +421,8 @@ void known_guest_deinit(struct known_guest *guest)
 		pthread_kill(guest->thread, SIGUSR1);
 		usleep(1000);
 	}
+	for (uint32_t i = 0; i < guest->n_others && guest->others[i] >= 0; i++)
+		close(guest->others[i]);
 	if (guest->vcpu >= 0)
 		close(guest->vcpu);
 	if (guest->vm >= 0)
@@ -408,7 +446,7 @@ void known_guest_numbers(const struct known_guest *guest, struct vmop_guest_numb
 		.per_cpu_offsets = DIRECT_MAP + OFFSETS_GPA,
 		.current_in_per_cpu = CURRENT_OFFSET,
 		.irq_stack_in_per_cpu = IRQ_STACK_OFFSET,
-		.n_cpus = 1,
+		.n_cpus = guest->n_others + 1,
 		.page_bytes = PAGE_STRUCT_BYTES,
 		.page_compound_head = PAGE_COMPOUND_HEAD,
 		.page_mapping = PAGE_MAPPING,

@@ -53,12 +53,17 @@
 /* The vCPU's code: the user's, the kernel's on the task's stack, at the entry from user code. */
 enum known_mode { KNOWN_USER, KNOWN_KERNEL, KNOWN_ENTRY };
 
+enum { KNOWN_VCPUS_MAX = 256 };
+
 struct known_guest {
 	int kvm, vm, vcpu;
+	int others[KNOWN_VCPUS_MAX]; /* vCPUs that never run */
+	uint32_t n_others;
 	uint8_t *low, *high; /* the VMM's memory: each has a page of SECRET before and after it */
 	uint64_t next_table; /* gpa of the next free table */
 	uint64_t root, kernel_root, code_gpa;
 	uint64_t mapping, inode, superblock, task; /* the guest's virtual addresses */
+	uint64_t other_mapping, other_inode;	   /* of known_guest_make_other_file */
 	uint64_t task_mm_gpa, mm_pgd_gpa;	   /* of the task's mm, and of that one's pgd */
 	int n_levels;
 	uint64_t regs[17]; /* DWARF order; 0 and 16 change */
@@ -76,6 +81,11 @@ struct known_guest {
  * before known_guest_start.
  */
 const char *known_guest_init(struct known_guest *guest, int n_levels, enum known_mode mode);
+
+/* The same with n_others vCPUs, below KNOWN_VCPUS_MAX, that were made before: it is the last CPU.
+ */
+const char *known_guest_init_last(struct known_guest *guest, uint32_t n_others);
+
 const char *known_guest_start(struct known_guest *guest);
 void known_guest_deinit(struct known_guest *guest); /* stops it */
 
@@ -95,6 +105,12 @@ uint64_t *known_guest_entry(struct known_guest *guest, uint64_t root, uint64_t a
 
 /* Let the code's page have the mapping in its inode, as it has at first, or another one of it. */
 void known_guest_set_mapping(struct known_guest *guest, bool is_in_inode);
+
+/*
+ * Make a second file, with the number and the generation of the first one + 1. Return where the
+ * code's page has its mapping: a store there changes the page's owner.
+ */
+uint64_t *known_guest_make_other_file(struct known_guest *guest);
 
 /*
  * Let the task be its own group leader, as most are. At first it has another one, which lies in two

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -139,6 +140,17 @@ static bool filter_programs(void)
 	       seccomp_load(filter) == 0;
 }
 
+/* Show this process a kernel that is locked down: only its own mounts change. */
+static bool lock_down(void)
+{
+	static const char state[] = "none integrity [confidentiality]\n";
+	if (unshare(CLONE_NEWNS) < 0 || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("vmop-test", "/sys/kernel/security", "tmpfs", 0, NULL) < 0)
+		return false;
+	FILE *file = fopen("/sys/kernel/security/lockdown", "we");
+	return file && fputs(state, file) >= 0 && fclose(file) == 0;
+}
+
 static void without_the_capability(void **state)
 {
 	(void)state;
@@ -150,6 +162,12 @@ static void with_a_filter_of_system_calls(void **state)
 	(void)state;
 	refused_by(filter_bpf, "seccomp");
 	refused_by(filter_programs, "programs on perf events are not permitted");
+}
+
+static void where_the_kernel_is_locked_down(void **state)
+{
+	(void)state;
+	refused_by(lock_down, "locked down (confidentiality)");
 }
 
 static void where_attaching_is_refused(void **state)
@@ -246,6 +264,7 @@ static void guests_are_refused_with_a_reason(void **state)
 	(void)state;
 	assert_int_equal(parts_after(drop_cap_bpf, "CAP_BPF"), 4);
 	assert_int_equal(parts_after(filter_bpf, "seccomp"), 4);
+	assert_int_equal(parts_after(lock_down, "locked down (confidentiality)"), 4);
 	assert_int_equal(parts_after(filter_programs, "programs on perf events are not permitted"),
 			 4);
 }
@@ -311,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_the_capability),
 		cmocka_unit_test(with_a_filter_of_system_calls),
+		cmocka_unit_test(where_the_kernel_is_locked_down),
 		cmocka_unit_test(where_attaching_is_refused),
 		cmocka_unit_test(in_a_pid_namespace),
 		cmocka_unit_test(on_an_event_that_has_a_program),

@@ -23,6 +23,9 @@
 /* Functions of 64 bytes, each with its return address 8 bytes above the stack pointer. */
 enum { LEAF, CALLER, OTHER, TAIL, ENTRY, COLD, N_FUNCTIONS, FUNCTION_BYTES = 64 };
 
+/* A symbol in the middle of the last one, which no jump goes to. */
+#define LABEL (TEXT + (COLD * FUNCTION_BYTES) + 41)
+
 struct world {
 	uint8_t code[N_FUNCTIONS * FUNCTION_BYTES];
 	struct kernel_stack stack;
@@ -50,10 +53,15 @@ static bool find_function(void *arg, uint64_t address, struct vmop_kernel_functi
 	(void)arg;
 	if (address < TEXT || function >= N_FUNCTIONS)
 		return false;
+	if (function == COLD && address >= LABEL) {
+		*ret = (struct vmop_kernel_function){.start = LABEL, .end = start_of(COLD + 1)};
+		return true;
+	}
 	*ret = (struct vmop_kernel_function){.start = start_of(function),
-					     .end = start_of(function + 1),
+					     .end = function == COLD ? LABEL
+								     : start_of(function + 1),
 					     .is_cold = function == COLD,
-					     .is_called = function == OTHER};
+					     .is_only_named = function == OTHER};
 	return true;
 }
 
@@ -195,9 +203,10 @@ static void tail_calls_are_followed(void **state)
 {
 	static const uint8_t long_jump = 0xe9;
 	struct world *world = *state;
-	struct vmop_kernel_calls calls = {.bytes_left = 4096};
+	static struct vmop_kernel_calls calls;
 	const struct vmop_kernel_text text = {
 		.code = find_code, .find_function = find_function, .arg = world};
+	calls.bytes_left = 4096;
 	assert_true(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(LEAF) + 9));
 	assert_false(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(TAIL)));
 	/* LEAF -> OTHER -> TAIL, and into the middle of COLD; a short jump likewise. */
@@ -213,9 +222,25 @@ static void tail_calls_are_followed(void **state)
 	assert_true(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(COLD)));
 	assert_true(vmop_kernel_call_reaches(&calls, &text, start_of(TAIL), start_of(ENTRY)));
 	assert_false(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(CALLER)));
-	/* No answer where the work is used up. */
+	/* Give no answer where the work is used up, and keep none. */
 	memset(&calls, 0, sizeof(calls));
 	assert_false(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(TAIL)));
+	calls.bytes_left = 4096;
+	assert_true(vmop_kernel_call_reaches(&calls, &text, start_of(LEAF), start_of(TAIL)));
+}
+
+static void code_runs_on_into_a_label(void **state)
+{
+	static struct vmop_kernel_calls calls;
+	struct world *world = *state;
+	const struct vmop_kernel_text text = {
+		.code = find_code, .find_function = find_function, .arg = world};
+	calls.bytes_left = 4096;
+	assert_true(vmop_kernel_call_reaches(&calls, &text, start_of(COLD), LABEL + 3));
+	memset(&calls, 0, sizeof(calls));
+	calls.bytes_left = 4096;
+	world->code[LABEL - TEXT - 1] = 0xc3;
+	assert_false(vmop_kernel_call_reaches(&calls, &text, start_of(COLD), LABEL + 3));
 }
 
 /* Several ways lead to the user's registers; the lowest one through a function with a name. */
@@ -236,6 +261,50 @@ static void a_named_function_is_not_called_by_a_pointer(void **state)
 	assert_int_equal(found.n_possible, 3);
 	assert_int_equal(unwound.n_frames, 3);
 	assert_true(frames[1].address == in_caller);
+}
+
+/* Make a leaf that CALLER has called by a pointer, with its return address at word 20. */
+static uint64_t put_called_leaf(struct world *world)
+{
+	uint64_t in_caller = write_indirect(world, CALLER, 8);
+	world->stack.words[20] = in_caller;
+	world->stack.words[22] = write_branch(world, ENTRY, 8, 0xe8, start_of(CALLER));
+	put_user_regs(world, 23);
+	return in_caller;
+}
+
+/* Below a call by a pointer lie the remains of the same function's call by name. */
+static void remains_of_a_call_by_name_are_not_taken(void **state)
+{
+	struct world *world = *state;
+	struct vmop_kernel_unwound unwound;
+	struct vmop_kernel_found found;
+	struct vmop_stack_frame frames[8];
+	uint64_t in_caller = put_called_leaf(world), in_tail = write_indirect(world, TAIL, 8);
+	world->stack.words[19] = in_tail;
+	assert_true(search(world, start_of(LEAF) + 4, &unwound, frames, &found));
+	assert_true(unwound.n_frames == 4 && frames[1].address == in_tail);
+	write_branch(world, CALLER, 20, 0xe8, start_of(TAIL));
+	vmop_kernel_searcher_reset(world->searcher);
+	assert_true(search(world, start_of(LEAF) + 4, &unwound, frames, &found));
+	assert_true(unwound.n_frames == 3 && frames[1].address == in_caller);
+	assert_int_equal(found.n_mismatches, 0);
+}
+
+/* The leaf has just called another function, whose remains lead back to the leaf. */
+static void remains_of_the_leafs_own_calls_are_not_taken(void **state)
+{
+	struct world *world = *state;
+	struct vmop_kernel_unwound unwound;
+	struct vmop_kernel_found found;
+	struct vmop_stack_frame frames[8];
+	uint64_t in_caller = put_called_leaf(world);
+	uint64_t in_leaf = write_branch(world, LEAF, 4, 0xe8, start_of(TAIL));
+	world->stack.words[19] = in_leaf;
+	world->stack.words[18] = write_indirect(world, TAIL, 8);
+	assert_true(search(world, in_leaf, &unwound, frames, &found));
+	assert_true(found.n_possible >= 2 && unwound.n_frames == 3);
+	assert_true(found.sp == STACK + 160 && frames[1].address == in_caller);
 }
 
 static void all_forms_of_calls_are_found(void **state)
@@ -288,6 +357,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_call_of_the_function_wins, begin, end),
 		cmocka_unit_test_setup_teardown(tail_calls_are_followed, begin, end),
 		cmocka_unit_test_setup_teardown(a_named_function_is_not_called_by_a_pointer, begin,
+						end),
+		cmocka_unit_test_setup_teardown(code_runs_on_into_a_label, begin, end),
+		cmocka_unit_test_setup_teardown(remains_of_a_call_by_name_are_not_taken, begin,
+						end),
+		cmocka_unit_test_setup_teardown(remains_of_the_leafs_own_calls_are_not_taken, begin,
 						end),
 		cmocka_unit_test_setup_teardown(all_forms_of_calls_are_found, begin, end),
 	};

@@ -348,6 +348,21 @@ static void a_state_belongs_to_the_next_sample_of_its_thread(void **state)
 	assert_null(vmop_guests_take_state(guests, 0, 7));
 }
 
+/* A context of the kernel before names nothing, one of this kernel its program. */
+static void expect_only_new_contexts(const struct vmop_guest_context *before)
+{
+	*released = '\0';
+	hold(VMOP_MODE_USER, WORKER_IP, before);
+	for (int waited_ms = 0; !*released && waited_ms < PATIENCE_MS; waited_ms += 5) {
+		vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+		poll(NULL, 0, 5);
+	}
+	assert_null(strstr(released, "brief"));
+	struct vmop_guest_context after = brief_context();
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &after),
+			    "brief /bin/worker+1234 exact; ");
+}
+
 /* A guest that reboots: its next kernel has other numbers and another generation. */
 static void a_reboot_makes_contexts_invalid(void **state)
 {
@@ -367,16 +382,27 @@ static void a_reboot_makes_contexts_invalid(void **state)
 	}
 	assert_int_equal(maps.vmm_pid, vmm);
 	assert_true(maps.numbers.generation != generation);
-	*released = '\0';
-	hold(VMOP_MODE_USER, WORKER_IP, &before);
-	for (int waited_ms = 0; !*released && waited_ms < PATIENCE_MS; waited_ms += 5) {
-		vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+	expect_only_new_contexts(&before);
+}
+
+/*
+ * A guest that executes its own kernel again, between a sample and its attribution. All addresses
+ * are the same, and no moment is without a kernel: only the clock starts over.
+ */
+static void a_kexec_makes_contexts_invalid(void **state)
+{
+	(void)state;
+	struct vmop_guest_context before = brief_context();
+	uint64_t generation = maps.numbers.generation, clock = 900;
+	memcpy(ram + (synthetic_at(&made, made.jiffies) - made.ram), &clock, sizeof(clock));
+	for (int waited_ms = 0; maps.numbers.generation == generation && waited_ms < PATIENCE_MS;
+	     waited_ms += 5) {
 		poll(NULL, 0, 5);
+		vmop_guests_drained(guests);
 	}
-	assert_null(strstr(released, "brief"));
-	struct vmop_guest_context after = brief_context();
-	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &after),
-			    "brief /bin/worker+1234 exact; ");
+	assert_int_equal(maps.vmm_pid, vmm);
+	assert_true(maps.numbers.generation != generation);
+	expect_only_new_contexts(&before);
 }
 
 /* A guest that shows a new page and a new process with every sample. */
@@ -486,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_state_belongs_to_the_next_sample_of_its_thread,
 						begin_with_stacks, end),
 		cmocka_unit_test_setup_teardown(a_reboot_makes_contexts_invalid, begin, end),
+		cmocka_unit_test_setup_teardown(a_kexec_makes_contexts_invalid, begin, end),
 		cmocka_unit_test_setup_teardown(a_storm_of_pages_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(any_context_is_survived, begin_with_stacks, end),
 	};

@@ -7,13 +7,13 @@
  * BPF program captures them. Unwinds each sample as the daemon does; those in the kernel a second
  * time with the stack pointer withheld. Prints:
  *
- * - kernel: samples, complete ones, ENDS, samples on other stacks than the task's;
+ * - kernel: samples, complete ones, ENDS, samples on other stacks than the task's, samples in a
+ *   switch of tasks, which do not count: the stack is already the next task's (sample-unwinder.c);
  * - user: samples, complete ones, ENDS;
  * - withheld: samples on tasks' stacks, those right, those certain, those not found; samples on
  *   other stacks, those right, those wrong; the time of each.
  *
- * A withheld stack has two windows: the task's whole stack, and the top of the stack of interrupts,
- * once a sample was on that.
+ * A withheld stack has two windows: the task's whole stack, and the top of the stack of interrupts.
  *
  * ENDS: the number of stacks that end for each reason of vmop/stack.h. Exit status 1: fewer kernel
  * stacks than 99.7 % are complete, or fewer than 95 % of those on tasks' stacks are right without
@@ -117,11 +117,11 @@ struct live {
 	struct vmop_guest_sample_unwinder *unwinder;
 	struct vmop_guest_view view;
 	struct vmop_guest_context *context; /* with room for the largest windows */
-	size_t n_kernel, n_kernel_complete, n_other, n_user, n_user_complete;
+	size_t n_kernel, n_kernel_complete, n_other, n_switching, n_user, n_user_complete;
 	size_t kernel_ends[VMOP_N_STACK_ENDS], user_ends[VMOP_N_STACK_ENDS];
 	size_t n_withheld, n_right, n_certain, n_certain_right, n_none;
 	size_t n_other_withheld, n_other_right, n_other_wrong;
-	uint64_t irq_stack_end; /* 0: not known yet */
+	uint64_t irq_stack_end;
 	uint64_t withheld_ns;
 };
 
@@ -194,9 +194,8 @@ static void withhold(struct live *live, const struct vmop_guest_process *process
 	context->regs[SP] = 0;
 	memset(context->window_bytes, 0, sizeof(context->window_bytes));
 	add_window(live, VMOP_GUEST_KERNEL_WINDOW, 0, stack_start, STACK_BYTES);
-	if (live->irq_stack_end)
-		add_window(live, VMOP_GUEST_TASK_WINDOW, 0, live->irq_stack_end - WINDOW_BYTES,
-			   WINDOW_BYTES);
+	add_window(live, VMOP_GUEST_TASK_WINDOW, 0, live->irq_stack_end - WINDOW_BYTES,
+		   WINDOW_BYTES);
 	uint64_t begun = vmop_clock_ns(CLOCK_MONOTONIC);
 	vmop_guest_sample_unwinder_unwind(live->unwinder, &live->view, process, context, &callers);
 	live->withheld_ns += vmop_clock_ns(CLOCK_MONOTONIC) - begun;
@@ -249,9 +248,6 @@ static void sample_kernel(struct live *live, const struct vmop_guest_process *pr
 	uint64_t left = stack_end - context->regs[SP];
 	add_window(live, VMOP_GUEST_KERNEL_WINDOW, 0, context->regs[SP],
 		   is_on_task && left < WINDOW_BYTES ? (uint32_t)left : WINDOW_BYTES);
-	/* It is aligned to its size; so are no others that kernels without faults use for long. */
-	if (!is_on_task)
-		live->irq_stack_end = (context->regs[SP] | (STACK_BYTES - 1)) + 1;
 	if (!is_on_task)
 		add_window(live, VMOP_GUEST_TASK_WINDOW, 0, stack_end - WINDOW_BYTES, WINDOW_BYTES);
 	read_user_regs(live, stack_end);
@@ -259,6 +255,10 @@ static void sample_kernel(struct live *live, const struct vmop_guest_process *pr
 		add_window(live, VMOP_GUEST_USER_WINDOW, process->pgd_gpa, context->user_regs[SP],
 			   USER_WINDOW_BYTES);
 	unwind(live, process, &callers);
+	if (!is_on_task && callers.end == VMOP_STACK_NOT_RECORDED) {
+		live->n_switching++;
+		return;
+	}
 	/* The user part does not count here: it may end anywhere. */
 	bool is_complete =
 		callers.end == VMOP_STACK_COMPLETE || n_kernel_frames(&callers) < callers.n;
@@ -310,6 +310,16 @@ static void take_snapshot(struct live *live)
 	live->view.tasks = vmop_guest_tasks_create(snapshot, 1);
 }
 
+/* Find the end of CPU 0's stack for interrupts, as the BPF program does. */
+static void find_irq_stack(struct live *live)
+{
+	uint64_t per_cpu = read_u64(live, live->numbers.per_cpu_offsets);
+	uint64_t pointer = read_u64(live, per_cpu + live->numbers.irq_stack_in_per_cpu);
+	if (!pointer || !live->numbers.irq_stack_in_per_cpu)
+		die("no stack for interrupts");
+	live->irq_stack_end = (pointer + 8) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
 static double percent(size_t n, size_t of)
 {
 	return of ? 100 * (double)n / (double)of : 100;
@@ -327,8 +337,9 @@ static void print_all(const struct live *live)
 	printf("kernel: %zu samples, %zu complete (%.2f %%)", live->n_kernel,
 	       live->n_kernel_complete, percent(live->n_kernel_complete, live->n_kernel));
 	print_ends(live->kernel_ends);
-	printf("; %zu on other stacks\nuser: %zu samples, %zu complete (%.2f %%)", live->n_other,
-	       live->n_user, live->n_user_complete, percent(live->n_user_complete, live->n_user));
+	printf("; %zu on other stacks; %zu in a switch\nuser: %zu samples, %zu complete (%.2f %%)",
+	       live->n_other, live->n_switching, live->n_user, live->n_user_complete,
+	       percent(live->n_user_complete, live->n_user));
 	print_ends(live->user_ends);
 	size_t n = live->n_withheld + live->n_other_withheld;
 	printf("\nwithheld: %zu on tasks' stacks, %zu right (%.2f %%), %zu of %zu certain, %zu not "
@@ -348,6 +359,7 @@ int main(int argc, char **argv)
 	check(vmop_guest_open_pid(atoi(argv[1]), NULL, &live.guest));
 	check(vmop_guest_find_kernel(live.guest));
 	check(vmop_guest_sample_numbers(live.guest, &live.numbers));
+	find_irq_stack(&live);
 	tables_at_once_guest = live.guest;
 	check(vmop_guest_sample_unwinder_create(NULL, NULL, (struct vmop_domain_id){0},
 						&live.unwinder));
