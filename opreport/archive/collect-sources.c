@@ -2,6 +2,7 @@
 /* Collect the source files of all functions that have samples, as vmopannotate shows them. */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -94,6 +95,18 @@ static bool is_known(const struct vmop_manifest *manifest, const char *path, con
 	return false;
 }
 
+static const char private[] = "not every user may read it: root copies no such source files";
+
+/*
+ * Return whether a source file may be copied. Any program names its source files: that of another
+ * user must not have root put private files into an archive.
+ */
+static bool is_public(int fd)
+{
+	struct stat st;
+	return geteuid() || (!fstat(fd, &st) && st.st_mode & S_IROTH);
+}
+
 static struct vmop_error *add_source(struct finding *finding, const struct vmop_source_file *file)
 {
 	struct vmop_manifest *manifest = &finding->collection->manifest;
@@ -112,7 +125,9 @@ static struct vmop_error *add_source(struct finding *finding, const struct vmop_
 	_cleanup_close_ int fd = vmop_source_open(&finding->sources, file, &source->reason);
 	if (fd < 0)
 		return NULL;
-	source->reason = NULL;
+	source->reason = is_public(fd) ? NULL : private;
+	if (source->reason)
+		return NULL;
 	return vmop_collection_add(finding->collection, VMOP_MEMBER_SOURCE, source->path, fd, NULL,
 				   &source->file, &source->reason);
 }
