@@ -16,8 +16,8 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 #include "libdb/vfs.h"
-#include "libutil/io.h"
 #include "libutil/dirs/safe-dir.h"
+#include "libutil/io.h"
 
 /*
  * Measured with an hour of 1 s intervals of 13 chunks each (a file of 2.4 MB): with pages of 1, 2,
@@ -476,6 +476,65 @@ struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 	struct vmop_error *err = exec(db, "BEGIN");
 	/* The snapshot begins with the first read. */
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");
+}
+
+/* Pages of a copy between two calls of its caller's function. */
+#define COPY_STEP_PAGES 1024
+
+/* Copy the pages of db into a new file.  One read transaction holds the moment of the copy. */
+static struct vmop_error *copy_pages(struct vmop_db *db, struct vmop_db *to,
+				     bool (*goes_on)(void *arg, double share), void *arg)
+{
+	struct vmop_error *err = NULL;
+	bool begins = sqlite3_get_autocommit(db->sqlite);
+	if (begins)
+		err = vmop_db_begin_snapshot(db);
+	if (err)
+		return err;
+	int rc = SQLITE_OK;
+	sqlite3_backup *backup = sqlite3_backup_init(to->sqlite, "main", db->sqlite, "main");
+	if (!backup)
+		err = vmop_db_sqlite_error(to, sqlite3_extended_errcode(to->sqlite));
+	while (!err && (rc = sqlite3_backup_step(backup, COPY_STEP_PAGES)) == SQLITE_OK) {
+		double all = sqlite3_backup_pagecount(backup);
+		if (goes_on && !goes_on(arg, 1 - sqlite3_backup_remaining(backup) / all))
+			err = vmop_error_new(VMOP_ERROR_BUSY, "%s: interrupted", to->path);
+	}
+	if (!err && rc != SQLITE_DONE) /* of the source's pages, or of the copy's disk */
+		err = vmop_db_sqlite_error((rc & 0xff) == SQLITE_FULL ? to : db, rc);
+	sqlite3_backup_finish(backup);
+	if (begins)
+		vmop_error_destroy(exec(db, "ROLLBACK"));
+	return err;
+}
+
+struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *dir, const char *name,
+				   const char *path, uint64_t max_bytes,
+				   bool (*goes_on)(void *arg, double share), void *arg)
+{
+	const struct target target = {.dir = dir, .name = name, .path = path};
+	struct vmop_db *to = NULL;
+	uint64_t size_bytes;
+	struct vmop_error *err = vmop_db_measure(db, &size_bytes);
+	if (!err && size_bytes > max_bytes)
+		err = vmop_error_new(VMOP_ERROR_LIMIT, "%s: larger than the bound", db->path);
+	if (!err)
+		err = make_file(&target, 0600);
+	if (err)
+		return err;
+	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &to);
+	/* Nothing of the file exists yet that a crash could damage. */
+	if (!err)
+		err = exec(to, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF");
+	if (!err)
+		err = copy_pages(db, to, goes_on, arg);
+	/* The copy's header still names the WAL that a session has while it is written. */
+	if (!err)
+		err = set_journal_mode(to, "delete");
+	vmop_db_close(to);
+	if (err)
+		unlinkat(dir->fd, name, 0);
+	return err;
 }
 
 void vmop_db_drop_rejected(struct vmop_db *db)

@@ -300,6 +300,17 @@ const char *vmop_db_left_out(const struct vmop_db *db);
  * ends it. */
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db);
 
+/*
+ * Copy the session into the new file `name` of dir, mode 0600, which is one file without a WAL.
+ * Messages contain path.  A session that is being written is copied as of one moment: that of the
+ * snapshot, or one at the begin of the call.  `goes_on` is called about every 4 MiB with the share
+ * that is done, 0 to 1, and ends the copy with VMOP_ERROR_BUSY by returning false; it may be NULL.
+ * A session of more than max_bytes is VMOP_ERROR_LIMIT.  After an error there is no file.
+ */
+struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *dir, const char *name,
+				   const char *path, uint64_t max_bytes,
+				   bool (*goes_on)(void *arg, double share), void *arg);
+
 /* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);
 

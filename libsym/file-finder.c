@@ -100,7 +100,12 @@ static struct vmop_error *init(struct vmop_file_finder *finder,
 		err = copy_paths(debug_paths, n_debug_paths, &finder->debug_paths);
 	if (!err && options->root)
 		err = open_folder(options->root, &finder->root_fd);
-	if (!err && options->use_debuginfod)
+	finder->answers = options->answers;
+	if (!err && options->answers && (options->root || options->n_image_paths))
+		err = vmop_error_new(VMOP_ERROR_USAGE,
+				     "--image-path and --root do not go with an archive, which has "
+				     "the files itself");
+	if (!err && options->use_debuginfod && !options->answers)
 		finder->debuginfod = vmop_debuginfod_client_create();
 	return err;
 }
@@ -285,6 +290,40 @@ static struct vmop_error *search_all(struct search *search, const char *path)
 	return err;
 }
 
+/* Open a file of an archive: it lies below the archive's directory, and is no link. */
+static struct vmop_error *open_archived(const struct vmop_file_finder *finder, const char *name,
+					struct vmop_sym_budget *budget,
+					struct vmop_image_file **ret)
+{
+	int fd;
+	struct vmop_error *err = vmop_io_open_regular(
+		finder->answers->dir_fd, name, VMOP_IO_NO_FOLLOW | VMOP_IO_IN_ROOT, INT64_MAX, &fd);
+	return err ? err : vmop_image_file_open_fd(fd, name, budget, ret);
+}
+
+static const char not_archived[] = "the archive does not have it";
+
+static struct vmop_error *find_archived(struct search *search, const char **ret_reason)
+{
+	const struct vmop_file_answer *answer =
+		vmop_file_answers_find(search->finder->answers, search->ref);
+	struct vmop_image_file *file = NULL;
+	*ret_reason = answer && answer->reason ? answer->reason : not_archived;
+	if (!answer || !answer->file)
+		return NULL;
+	struct vmop_error *err = open_archived(search->finder, answer->file, search->budget, &file);
+	err = check(search, err, file);
+	if (!err)
+		*ret_reason = search->found ? NULL : reasons[search->reason];
+	return err;
+}
+
+const char *vmop_file_finder_reason(size_t i)
+{
+	size_t n = sizeof(reasons) / sizeof(reasons[0]);
+	return i < n ? reasons[i] : i == n ? not_archived : NULL;
+}
+
 struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *finder,
 					       const struct vmop_image_ref *ref,
 					       struct vmop_sym_budget *budget,
@@ -293,6 +332,11 @@ struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *fi
 {
 	static const char deleted[] = " (deleted)";
 	struct search search = {.finder = finder, .ref = ref, .budget = budget};
+	if (finder->answers) {
+		struct vmop_error *failed = find_archived(&search, ret_reason);
+		*ret = search.found;
+		return failed;
+	}
 	_cleanup_free_ char *path = strdup(ref->path ? ref->path : "");
 	if (!path)
 		return &vmop_error_no_memory;
@@ -423,9 +467,30 @@ static struct vmop_error *try_debug_by_link(struct debug_search *search, int roo
 	return try_link_places(search, root_fd, folder, name, crc);
 }
 
+/* Try the debug files of an archive in the order in which they were found. */
+static struct vmop_error *search_archived_debug(struct debug_search *search,
+						const struct vmop_image_ref *ref)
+{
+	const struct vmop_file_answer *answer =
+		vmop_file_answers_find(search->finder->answers, ref);
+	_cleanup_free_ char *link = NULL;
+	uint32_t crc;
+	struct vmop_error *err = NULL;
+	if (search->image)
+		err = vmop_image_file_debug_link(search->image, &link, &crc);
+	for (size_t i = 0; answer && i < answer->n_debug_files && !err && !search->done; i++) {
+		struct vmop_image_file *file = NULL;
+		err = open_archived(search->finder, answer->debug_files[i], search->budget, &file);
+		err = try_debug(search, err, file, link ? &crc : NULL);
+	}
+	return err;
+}
+
 static struct vmop_error *search_debug(struct debug_search *search,
 				       const struct vmop_image_ref *ref)
 {
+	if (search->finder->answers)
+		return search_archived_debug(search, ref);
 	_cleanup_close_ int container = open_container(search->finder, ref);
 	const int roots[] = {container, search->finder->root_fd, AT_FDCWD};
 	struct vmop_error *err = NULL;

@@ -5,12 +5,14 @@
 
 #include "libsym/debuginfod-client.h"
 #include "libsym/elf/image-file.h"
+#include "libsym/file-answers.h"
 #include "libsym/resolver.h"
 
 struct vmop_file_finder {
 	char **image_paths, **debug_paths; /* NULL-terminated */
 	int root_fd;			   /* AT_FDCWD: no root given */
 	struct vmop_debuginfod_client *debuginfod;
+	const struct vmop_file_answers *answers; /* NULL: files are searched */
 };
 
 /* Return the finder of a resolver, which owns it. */
@@ -19,6 +21,9 @@ const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *
 struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,
 					 const struct vmop_resolver_options *options);
 void vmop_file_finder_deinit(struct vmop_file_finder *finder);
+
+/* Return the i-th constant reason of a search without a result, or NULL behind the last one. */
+const char *vmop_file_finder_reason(size_t i);
 
 /*
  * Find the file of ref and verify its build-id if ref has one. If no file is found, *ret is NULL

@@ -27,7 +27,9 @@ libsym_libsym_la_SOURCES = \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \
 	libsym/demangle.c libsym/demangle.h \
+	libsym/file-answers.c libsym/file-answers.h \
 	libsym/file-finder.c libsym/file-finder.h \
+	libsym/found-files.c libsym/found-files.h libsym/image-ref.h \
 	libsym/elf/image-file.c libsym/elf/image-file.h \
 	libsym/code.c libsym/code.h \
 	libsym/dwarf/inline-index.c libsym/dwarf/inline-index.h \

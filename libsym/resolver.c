@@ -51,7 +51,8 @@ struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *opti
 		return err;
 	}
 	resolver->names.demangle = options->demangle;
-	vmop_symbol_cache_init(&resolver->cache, options->cache_path);
+	/* A cache has what other files of these build-ids had, and keeps nothing of an archive. */
+	vmop_symbol_cache_init(&resolver->cache, options->answers ? NULL : options->cache_path);
 	*ret = resolver;
 	return NULL;
 }
@@ -199,7 +200,7 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 	entry->is_partial = collecting.is_partial;
 	/* A container's root can give its files any owner of the container. */
 	entry->is_foreign = collecting.has_foreign || ref->root || (image && is_foreign(image));
-	if (!err && n == 0 && ref->addresses && !verified && ref->path)
+	if (!err && n == 0 && ref->addresses && !verified && ref->path && !resolver->finder.answers)
 		err = read_kernel_text(ref, budget, entry);
 	if (entry->symtab)
 		entry->reason = verified ? NULL : not_verified;

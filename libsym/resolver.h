@@ -19,9 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libsym/build-id.h"
+#include "libsym/image-ref.h"
 #include "libsym/symtab.h"
 
+struct vmop_file_answers;
 struct vmop_resolver;
 
 enum vmop_demangle {
@@ -50,20 +51,12 @@ struct vmop_resolver_options {
 	 */
 	const char *cache_path;
 	bool use_debuginfod; /* has no effect unless DEBUGINFOD_URLS is set */
-	enum vmop_demangle demangle;
-};
-
-/* An image to resolve. The fields are those of a session file. */
-struct vmop_image_ref {
-	const char *path;
-	const char *root; /* "/proc/PID/root" or NULL */
-	struct vmop_build_id build_id;
-	bool addresses; /* offsets are addresses (st_value), not file offsets */
 	/*
-	 * The image belongs to another machine or guest: a file with the same path here proves
-	 * nothing. Without a build-id only image_paths are searched.
+	 * Use only these files (libsym/file-answers.h), and no cache; NULL: search as above. Not
+	 * owned. image_paths and root do not go with them: VMOP_ERROR_USAGE.
 	 */
-	bool is_elsewhere;
+	const struct vmop_file_answers *answers;
+	enum vmop_demangle demangle;
 };
 
 /* Create a resolver. Copies the options. A root that cannot be opened is an error. */

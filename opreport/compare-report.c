@@ -63,6 +63,7 @@ struct vmop_error *vmop_compare_report(const struct vmop_settings *settings)
 {
 	struct vmop_compare_request request = {
 		.session_dir = settings->spec.session_dir,
+		.archive = settings->spec.archive,
 		.common = {(const char *const *)settings->spec_words.items, settings->spec_words.n},
 		.n_sides = settings->braces.n,
 		.query = settings->query,

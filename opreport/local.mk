@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += opreport/libopreport.la
 opreport_libopreport_la_SOURCES = \
+	opreport/archive/archive.c opreport/archive/archive.h \
+	opreport/archive/manifest.c opreport/archive/manifest.h \
+	opreport/archive/manifest-json.c opreport/archive/manifest-json.h \
+	opreport/archive/time-zone.c opreport/archive/time-zone.h \
 	opreport/annotate/annotation.c opreport/annotate/annotation.h \
 	opreport/annotate/by-file.c opreport/annotate/by-function.c \
 	opreport/annotate/code-images.c opreport/annotate/code-images.h \
@@ -213,3 +217,22 @@ bin_PROGRAMS += vmopannotate
 vmopannotate_SOURCES = opreport/annotate/vmopannotate.c opreport/annotate/settings.c \
 	opreport/annotate/settings.h
 vmopannotate_LDADD = opreport/libopreport.la
+
+# Of vmoparchive only: readers do not load libarchive.
+if HAVE_LIBARCHIVE
+noinst_LTLIBRARIES += opreport/libarchiver.la
+opreport_libarchiver_la_SOURCES = \
+	opreport/archive/archive-settings.c opreport/archive/archive-settings.h \
+	opreport/archive/collect.c opreport/archive/collect.h opreport/archive/collect-sources.c \
+	opreport/archive/content.c opreport/archive/content.h \
+	opreport/archive/interrupt.c opreport/archive/interrupt.h \
+	opreport/archive/listing.c opreport/archive/listing.h \
+	opreport/archive/pack.c opreport/archive/pack.h \
+	opreport/archive/staging.c opreport/archive/staging.h \
+	opreport/archive/unpack.c opreport/archive/unpack.h
+opreport_libarchiver_la_CFLAGS = $(AM_CFLAGS) $(LIBARCHIVE_CFLAGS) $(XXHASH_CFLAGS)
+opreport_libarchiver_la_LIBADD = opreport/libopreport.la $(LIBARCHIVE_LIBS) $(XXHASH_LIBS)
+bin_PROGRAMS += vmoparchive
+vmoparchive_SOURCES = opreport/archive/vmoparchive.c
+vmoparchive_LDADD = opreport/libarchiver.la
+endif

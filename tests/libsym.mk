@@ -13,6 +13,8 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/dwarf/inline-index \
 	tests/unit/libsym/dwarf/line-cost \
 	tests/unit/libsym/dwarf/line-index \
+	tests/unit/libsym/file-answers \
+	tests/unit/libsym/found-files \
 	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/lines \
@@ -67,6 +69,10 @@ tests_unit_libsym_dwarf_line_cost_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_dwarf_line_cost_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_dwarf_line_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
 tests_unit_libsym_dwarf_line_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_file_answers_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_file_answers_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_found_files_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_found_files_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_lines_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_lines_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_inlines_CPPFLAGS = $(libsym_test_cppflags)

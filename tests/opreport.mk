@@ -175,6 +175,8 @@ report_integration_tests = \
 	tests/integration/annotate-guest.sh \
 	tests/integration/annotate-generated.sh \
 	tests/integration/annotate-hostile.sh \
+	tests/integration/archive-hostile.sh \
+	tests/integration/archive-real.sh \
 	tests/integration/annotate-source.sh \
 	tests/integration/report-callgraph.sh \
 	tests/integration/report-charts.sh \
@@ -213,3 +215,27 @@ tests_unit_opreport_top_top_grid_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_top_top_view_SOURCES = tests/unit/opreport/top/top-view.c opreport/top/top-view.c
 tests_unit_opreport_top_top_view_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_top_top_view_LDADD = $(opreport_test_ldadd)
+
+# Of archives: the unit tests, and a program for tests/integration/archive-hostile.sh.
+check_PROGRAMS += tests/fixtures/xxh128
+tests_fixtures_xxh128_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
+tests_fixtures_xxh128_LDADD = $(XXHASH_LIBS)
+archive_unit_tests = tests/unit/opreport/archive/archive tests/unit/opreport/archive/manifest \
+	tests/unit/opreport/archive/manifest-json tests/unit/opreport/archive/time-zone
+tests_unit_opreport_archive_archive_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_archive_archive_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_archive_manifest_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_archive_manifest_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_archive_manifest_json_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_archive_manifest_json_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_archive_time_zone_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_archive_time_zone_LDADD = $(opreport_test_ldadd)
+if HAVE_LIBARCHIVE
+archive_unit_tests += tests/unit/opreport/archive/staging
+endif
+tests_unit_opreport_archive_staging_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_archive_staging_LDADD = opreport/libarchiver.la $(CMOCKA_LIBS)
+if HAVE_CMOCKA
+check_PROGRAMS += $(archive_unit_tests)
+TESTS += $(archive_unit_tests)
+endif

@@ -196,12 +196,15 @@ static int open_at_path(const struct vmop_sources *sources, const struct vmop_im
 	return fd < 0 ? open_below(root ? root : "/", path) : fd;
 }
 
-static int open_source(const struct vmop_sources *sources, const struct vmop_source_file *file,
-		       const char **ret_why)
+int vmop_source_open(const struct vmop_sources *sources, const struct vmop_source_file *file,
+		     const char **ret_why)
 {
 	const struct vmop_image_ref ref = vmop_symbols_ref(sources->result->symbols, file->image);
 	bool searches = sources->options.search_dirs && sources->options.search_dirs->n;
 	int fd = -1;
+	if (sources->options.archive && !searches)
+		return vmop_archive_open_source(sources->options.archive, file->path, ref.root,
+						ret_why);
 	*ret_why = ref.is_elsewhere && !searches ? elsewhere : not_found;
 	if (searches)
 		fd = search_dirs(sources, file->path);
@@ -269,7 +272,7 @@ struct vmop_error *vmop_sources_load(struct vmop_sources *sources, uint32_t numb
 	if (file->is_loaded)
 		return NULL;
 	file->is_loaded = true;
-	_cleanup_close_ int fd = open_source(sources, file, &file->why);
+	_cleanup_close_ int fd = vmop_source_open(sources, file, &file->why);
 	if (fd < 0)
 		return NULL;
 	file->why = NULL;

@@ -25,6 +25,7 @@ struct vmop_source_options {
 	 */
 	const struct vmop_words *search_dirs;
 	const struct vmop_words *base_dirs; /* --base-dirs: removed from the begin of paths */
+	const struct vmop_archive *archive; /* has them in place of this machine; NULL: none */
 	const char *root;		    /* --root: what paths are relative to; NULL: "/" */
 };
 
@@ -63,6 +64,10 @@ struct vmop_error *vmop_sources_intern(struct vmop_sources *sources, size_t imag
 
 /* Read the file of that number, once. Sets lines, or why. */
 struct vmop_error *vmop_sources_load(struct vmop_sources *sources, uint32_t number);
+
+/* Open a file where it is found. Returns a descriptor, or -1 with the reason. */
+int vmop_source_open(const struct vmop_sources *sources, const struct vmop_source_file *file,
+		     const char **ret_why);
 
 /* Return a line of a loaded file, from 1, or NULL beyond its end. */
 const char *vmop_source_line(const struct vmop_source_file *file, uint32_t line);

@@ -190,6 +190,7 @@ static struct vmop_error *annotate(struct job *job)
 	struct vmop_annotate_settings *settings = &job->settings;
 	const struct vmop_source_options sources = {.search_dirs = &settings->search_dirs,
 						    .base_dirs = &settings->base_dirs,
+						    .archive = settings->spec.archive,
 						    .root = settings->symbol_options.root};
 	bool by_file = !settings->annotation.assembly && settings->output == &vmop_output_table;
 	struct vmop_error *err = vmop_code_images_create(&job->result, job->sessions.items,

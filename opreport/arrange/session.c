@@ -20,6 +20,8 @@
 
 static const char *session_dir(const struct vmop_spec *spec)
 {
+	if (spec->archive)
+		return vmop_archive_session_dir(spec->archive);
 	return spec->session_dir ? spec->session_dir : VMOP_STATEDIR;
 }
 
@@ -47,9 +49,27 @@ static struct vmop_error *no_such_session(const char *name, const char *dir)
 			      names);
 }
 
-static struct vmop_error *path_of(const struct vmop_spec *spec, const char *name, char **ret)
+/* Set *ret to the path of a session's file in an archive, by the path where it was. */
+static struct vmop_error *path_in_archive(const struct vmop_archive *archive, const char *path,
+					  char **ret)
+{
+	const char *name = vmop_archive_session_of(archive, path);
+	*ret = NULL;
+	if (!name)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "no session in %s was at %s; --list-sessions lists them",
+				      vmop_archive_session_dir(archive), path);
+	if (asprintf(ret, "%s/%s", vmop_archive_session_dir(archive), name) >= 0)
+		return NULL;
+	*ret = NULL;
+	return &vmop_error_no_memory;
+}
+
+struct vmop_error *vmop_session_find(const struct vmop_spec *spec, const char *name, char **ret)
 {
 	bool is_path = strchr(name, '/');
+	if (is_path && spec->archive)
+		return path_in_archive(spec->archive, name, ret);
 	int len = is_path ? asprintf(ret, "%s", name)
 			  : asprintf(ret, "%s/%s" SUFFIX, session_dir(spec), name);
 	if (len < 0) {
@@ -161,7 +181,7 @@ static struct vmop_error *open_session(const struct vmop_spec *spec, const char 
 	_cleanup_free_ char *path = NULL;
 	struct vmop_session_input *item = &ret->items[ret->n];
 	struct stat *file = &files[ret->n];
-	struct vmop_error *err = path_of(spec, name, &path);
+	struct vmop_error *err = vmop_session_find(spec, name, &path);
 	if (err)
 		return err;
 	if (stat(path, file))

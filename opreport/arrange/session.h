@@ -27,6 +27,12 @@ struct vmop_sessions {
 struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret);
 void vmop_sessions_deinit(struct vmop_sessions *sessions);
 
+/*
+ * Set *ret to the path of the file of a session with such a name, except "all". In an archive, a
+ * path is the one where the session was. The caller frees *ret.
+ */
+struct vmop_error *vmop_session_find(const struct vmop_spec *spec, const char *name, char **ret);
+
 /* The list of all sessions of the directory, a row each.  No session is VMOP_ERROR_NOT_FOUND. */
 struct vmop_session_list;
 struct vmop_error *vmop_session_list_create(const struct vmop_spec *spec,

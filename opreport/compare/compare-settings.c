@@ -36,6 +36,7 @@ enum {
 	KEY_WIDTH,
 	KEY_OUTPUT_DIR,
 	KEY_SESSION_DIR,
+	KEY_ARCHIVE,
 	KEY_RUN,
 	KEY_GUEST,
 	KEY_GUEST_RUN,
@@ -84,6 +85,8 @@ static const struct argp_option options[] = {
 	{"timeout", KEY_TIMEOUT, "TIME", 0, "The longest that each recording may take (10m)", 8},
 	{NULL, 0, NULL, 0, "Sessions:", 10},
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where sessions are (" VMOP_STATEDIR ")", 10},
+	{"archive", KEY_ARCHIVE, "DIR", 0,
+	 "The directory of an imported archive (vmoparchive), for sides that name none", 10},
 	{NULL, 0, NULL, 0, NULL, 20},
 	{"verbose", 'V', NULL, 0, "Report on stderr which images lack symbols, and the reason", 20},
 	{0}};
@@ -130,6 +133,9 @@ static struct vmop_error *take_row_option(struct vmop_compare_settings *settings
 		return vmop_per_parse(arg, &request->per);
 	case KEY_SPEC:
 		return add_spec(settings, arg);
+	case KEY_ARCHIVE:
+		vmop_archive_release(vmop_steal(&request->archive));
+		return vmop_archive_open(arg, &request->archive);
 	case KEY_ACCOUNTING:
 		err = vmop_option_word_parse(accounting_words, "--accounting", arg, &value);
 		request->query.accounting = value;
@@ -238,6 +244,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_BY:
 	case KEY_PER:
 	case KEY_SPEC:
+	case KEY_ARCHIVE:
 	case KEY_ACCOUNTING:
 	case KEY_TOP:
 	case 's':
@@ -377,6 +384,7 @@ struct vmop_error *vmop_compare_settings_init(struct vmop_compare_settings *ret,
 void vmop_compare_settings_deinit(struct vmop_compare_settings *settings)
 {
 	vmop_symbol_options_deinit(&settings->symbol_options);
+	vmop_archive_release(settings->request.archive);
 	vmop_words_deinit(&settings->common);
 	vmop_words_deinit(&settings->one_command.options);
 	for (size_t i = 0; i < VMOP_SIDES_MAX; i++)

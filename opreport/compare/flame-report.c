@@ -45,8 +45,8 @@ static struct vmop_error *run_side(struct job *job, size_t i)
 							       request->by & VMOP_COMPARED_GROUPS};
 	struct vmop_side *side = &job->sides[i];
 	const struct vmop_stack_filter filter = {.any = &side->spec.stacks};
-	struct vmop_error *err =
-		vmop_side_init(side, i, request->session_dir, &request->common, &request->sides[i]);
+	struct vmop_error *err = vmop_side_init(side, i, request->session_dir, request->archive,
+						&request->common, &request->sides[i]);
 	job->queries[i] = request->query;
 	if (!err)
 		err = vmop_stack_reader_create(&job->queries[i], &options, &filter,

@@ -29,7 +29,7 @@ static struct vmop_error *run_sides(const struct vmop_compare_request *request, 
 		return &vmop_error_no_memory;
 	for (; sides->n < request->n_sides && !err; sides->n++)
 		err = vmop_side_init(&sides->items[sides->n], sides->n, request->session_dir,
-				     &request->common, &request->sides[sides->n]);
+				     request->archive, &request->common, &request->sides[sides->n]);
 	for (size_t i = 0; i < sides->n && !err; i++)
 		err = vmop_side_call(&sides->items[i], request->labels[i]);
 	for (size_t i = 0; i < sides->n && !err; i++) {

@@ -9,7 +9,8 @@
 #include "opreport/query/query.h"
 
 struct vmop_compare_request {
-	const char *session_dir; /* NULL: the default */
+	const char *session_dir;      /* NULL: the default */
+	struct vmop_archive *archive; /* of sides that name none; NULL: none; not owned */
 	struct vmop_side_words common;
 	struct vmop_side_words sides[VMOP_SIDES_MAX];
 	const char *labels[VMOP_SIDES_MAX]; /* what to call them; NULL: by their words */

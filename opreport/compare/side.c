@@ -28,7 +28,28 @@ static char *join(const struct vmop_side_words *words)
 	return NULL;
 }
 
+static bool names_archive(const char *word)
+{
+	return !strncmp(word, VMOP_SPEC_ARCHIVE, strlen(VMOP_SPEC_ARCHIVE));
+}
+
+/* Parse the archive of a list of words, before its times. *ret_found: it has one. */
+static struct vmop_error *take_archive(struct vmop_spec *spec, const struct vmop_side_words *words,
+				       bool *ret_found)
+{
+	struct vmop_error *err = NULL;
+	*ret_found = false;
+	for (size_t i = 0; i < words->n && !err; i++) {
+		if (!names_archive(words->items[i]))
+			continue;
+		err = vmop_spec_parse(spec, words->items[i]);
+		*ret_found = true;
+	}
+	return err;
+}
+
 struct vmop_error *vmop_side_init(struct vmop_side *ret, size_t index, const char *session_dir,
+				  struct vmop_archive *archive,
 				  const struct vmop_side_words *common,
 				  const struct vmop_side_words *own)
 {
@@ -36,14 +57,20 @@ struct vmop_error *vmop_side_init(struct vmop_side *ret, size_t index, const cha
 	ret->spec.session_dir = session_dir;
 	if (!ret->label)
 		return &vmop_error_no_memory;
-	bool has_session = false;
-	struct vmop_error *err = NULL;
+	bool has_session = false, has_archive = false;
+	struct vmop_error *err = take_archive(&ret->spec, own, &has_archive);
+	if (!err && !has_archive)
+		err = take_archive(&ret->spec, common, &has_archive);
+	if (!err && !has_archive)
+		ret->spec.archive = vmop_archive_share(archive);
 	for (size_t i = 0; i < own->n && !err; i++) {
 		has_session |= names_session(own->items[i]);
-		err = vmop_spec_parse(&ret->spec, own->items[i]);
+		if (!names_archive(own->items[i]))
+			err = vmop_spec_parse(&ret->spec, own->items[i]);
 	}
 	for (size_t i = 0; i < common->n && !err; i++)
-		if (!has_session || !names_session(common->items[i]))
+		if (!names_archive(common->items[i]) &&
+		    (!has_session || !names_session(common->items[i])))
 			err = vmop_spec_parse(&ret->spec, common->items[i]);
 	return err;
 }

@@ -24,9 +24,11 @@ struct vmop_side {
 
 /*
  * Parse the specs of side number `index`: its own words, and the common ones.  A session of its own
- * replaces the common sessions.  The caller deinitialises ret also after an error.
+ * replaces the common sessions.  archive is that of a side whose words name none; NULL: none.  The
+ * caller deinitialises ret also after an error.
  */
 struct vmop_error *vmop_side_init(struct vmop_side *ret, size_t index, const char *session_dir,
+				  struct vmop_archive *archive,
 				  const struct vmop_side_words *common,
 				  const struct vmop_side_words *own);
 void vmop_side_deinit(struct vmop_side *side);

@@ -106,7 +106,9 @@ static struct vmop_error *parse_common(const struct vmop_side_words *common, boo
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < common->n && !err; i++) {
 		const char *word = common->items[i];
-		if ((without_session && begins_with(word, "session:")) ||
+		/* The report's archive is that of the request. */
+		if (begins_with(word, VMOP_SPEC_ARCHIVE) ||
+		    (without_session && begins_with(word, "session:")) ||
 		    (without_time && begins_with(word, "time:")))
 			continue;
 		err = vmop_spec_parse(ret, word);
@@ -175,6 +177,8 @@ static struct vmop_error *add_spec(struct vmop_shares *shares,
 	struct vmop_sessions sessions = {0};
 	struct vmop_result result = {0};
 	spec->session_dir = request->session_dir;
+	if (!spec->archive)
+		spec->archive = vmop_archive_share(request->archive);
 	struct vmop_error *err = vmop_sessions_open(spec, &sessions);
 	if (!err)
 		err = vmop_query_run(&request->query, spec, sessions.items, sessions.n, &result);

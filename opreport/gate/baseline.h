@@ -19,6 +19,7 @@ struct vmop_baseline_request {
 	const char *text;
 	struct vmop_side_words common; /* the report's specs */
 	const char *session_dir;       /* NULL: the default */
+	struct vmop_archive *archive;  /* NULL: none; not owned */
 	struct vmop_query query;       /* with the dimensions of the shares */
 	uint64_t from_ns, to_ns;       /* the report's time */
 	bool normalised;	       /* other periods are accepted */

@@ -175,6 +175,7 @@ static struct vmop_error *check_changes(struct gate *gate)
 	struct vmop_baseline_request of = {.text = request->options->baseline,
 					   .common = request->words,
 					   .session_dir = request->spec->session_dir,
+					   .archive = request->spec->archive,
 					   .query = query_by(&request->query, dimensions),
 					   .normalised = request->options->normalised};
 	struct vmop_shares now = {0}, baseline = {0};

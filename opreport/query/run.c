@@ -335,8 +335,11 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
 	struct vmop_query_walk walk = {
 		.query = query, .result = ret, .certainties = spec->certainties};
+	struct vmop_resolver_options resolver = query->resolver;
+	if (spec->archive)
+		resolver.answers = vmop_archive_answers(spec->archive);
 	if ((query->dimensions & VMOP_BY_SYMBOL) || query->sink)
-		err = vmop_symbols_create(&query->resolver, &ret->catalog, sessions, &ret->symbols);
+		err = vmop_symbols_create(&resolver, &ret->catalog, sessions, &ret->symbols);
 	if (err)
 		return err;
 	err = each_session(&walk, sessions, walk_session);

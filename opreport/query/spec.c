@@ -173,8 +173,25 @@ static bool begins_with_tag(const char *argument)
 	return len && argument[len] == ':';
 }
 
+/* Open an archive. Its time zone is needed before a time of day is read. */
+static struct vmop_error *parse_archive(struct vmop_spec *spec, const char *path)
+{
+	if (spec->archive)
+		return vmop_error_new(VMOP_ERROR_USAGE, "archive: is there twice");
+	if (spec->time.is_set)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "archive: must be before time:, because it gives the zone");
+	if (!*path)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "archive: takes the directory of an imported archive");
+	return vmop_archive_open(path, &spec->archive);
+}
+
 struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 {
+	size_t archive_len = strlen(VMOP_SPEC_ARCHIVE);
+	if (!strncmp(argument, VMOP_SPEC_ARCHIVE, archive_len))
+		return parse_archive(spec, argument + archive_len);
 	for (size_t i = 0; i < sizeof(spec_tags) / sizeof(*spec_tags); i++) {
 		const struct spec_tag *tag = &spec_tags[i];
 		size_t len = strlen(tag->name);
@@ -192,7 +209,7 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 		return vmop_error_new(
 			VMOP_ERROR_USAGE,
 			"unknown profile spec '%s'; accepted: session: domain: image: "
-			"event: task: stack: cpu: vcpu: tgid: tid: certainty: time:",
+			"event: task: stack: cpu: vcpu: tgid: tid: certainty: time: archive:",
 			argument);
 	return vmop_words_parse(&spec->images, "image", argument);
 }
@@ -250,6 +267,7 @@ struct vmop_error *vmop_spec_copy(struct vmop_spec *ret, const struct vmop_spec 
 	bool is_good = true;
 	*ret = *spec;
 	ret->err = NULL;
+	vmop_archive_share(ret->archive);
 	words_of(ret, words);
 	numbers_of(ret, numbers);
 	/* All of them, also after a failure: nothing of ret is borrowed then. */
@@ -270,16 +288,20 @@ void vmop_spec_deinit(struct vmop_spec *spec)
 		vmop_words_deinit(words[i]);
 	for (size_t i = 0; i < N_NUMBERS; i++)
 		free(numbers[i]->ranges);
+	vmop_archive_release(spec->archive);
 	vmop_error_destroy(spec->err);
 	*spec = (struct vmop_spec){0};
 }
 
 /* ---- argp ---------------------------------------------------------------- */
 
-enum { KEY_SESSION_DIR = 0x1000 };
+enum { KEY_SESSION_DIR = 0x1000, KEY_ARCHIVE };
 
 static const struct argp_option spec_options[] = {
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where sessions are (" VMOP_STATEDIR ")", 10},
+	{"archive", KEY_ARCHIVE, "DIR", 0,
+	 "The directory of an imported archive (vmoparchive), whose sessions and files are used",
+	 10},
 	{0}};
 
 static error_t spec_option(int key, char *arg, struct argp_state *state)
@@ -289,6 +311,10 @@ static error_t spec_option(int key, char *arg, struct argp_state *state)
 	case KEY_SESSION_DIR:
 		spec->session_dir = arg;
 		return 0;
+	case KEY_ARCHIVE:
+		if (!spec->err)
+			spec->err = parse_archive(spec, arg);
+		return spec->err ? EINVAL : 0;
 	case ARGP_KEY_ARG:
 		if (!spec->err)
 			spec->err = vmop_spec_parse(spec, arg);

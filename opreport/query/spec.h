@@ -12,6 +12,8 @@
  *	cpu: vcpu: tgid: tid:	numbers and ranges, "0,2-3"
  *	certainty:exact,likely,ambiguous  certainty of the attribution
  *	time:FROM..TO	   see time-window.h
+ *	archive:DIR	   an imported archive, in place of the session directory and of this
+ *			   machine's files (opreport/archive); once, and before time:
  *
  * A repeated tag adds to its list.  A malformed spec is VMOP_ERROR_USAGE; the message has the word
  * and the accepted forms.
@@ -25,6 +27,7 @@
 #include <stdint.h>
 
 #include "libutil/error.h"
+#include "opreport/archive/archive.h"
 #include "opreport/query/time-window.h"
 
 struct vmop_words {
@@ -43,13 +46,17 @@ struct vmop_numbers {
 
 /* A zeroed spec is empty and selects all samples. */
 struct vmop_spec {
-	const char *session_dir; /* --session-dir, not owned; NULL: the default */
+	const char *session_dir;      /* --session-dir, not owned; NULL: the default */
+	struct vmop_archive *archive; /* owned; NULL: none */
 	struct vmop_words sessions, domains, images, events, tasks, stacks;
 	struct vmop_numbers cpus, vcpus, tgids, tids;
 	unsigned certainties; /* bits 1 << enum vmop_certainty; 0: all */
 	struct vmop_time_window time;
 	struct vmop_error *err; /* the first error, if argp_parse returned EINVAL */
 };
+
+/* The begin of the spec archive:. */
+#define VMOP_SPEC_ARCHIVE "archive:"
 
 /* A child parser for the positional arguments; its input is a struct vmop_spec. */
 extern const struct argp vmop_spec_argp;

@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "libutil/dirs/safe-dir.h"
+
 static struct vmop_db *new_session(const char *name)
 {
 	struct vmop_db *db;
@@ -578,6 +580,100 @@ static void damaged(void **state)
 	vmop_db_close(db);
 }
 
+static struct vmop_error *count_interval(void *arg, const struct vmop_db_interval *interval)
+{
+	(void)interval;
+	++*(unsigned *)arg;
+	return NULL;
+}
+
+static unsigned count_intervals(struct vmop_db *db)
+{
+	unsigned n = 0;
+	assert_ok(vmop_db_each_interval(db, count_interval, &n));
+	return n;
+}
+
+static bool count_steps(void *arg, double share)
+{
+	assert_in_range((int)(share * 100), 0, 100);
+	return --*(int *)arg > 0;
+}
+
+static void copies(void **state)
+{
+	(void)state;
+	struct vmop_db *writer = new_session("written"), *reader, *copy;
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	struct stat st;
+	int steps = 1000;
+	assert_ok(vmop_dir_open(test_dir, 0, &dir));
+	for (unsigned i = 0; i < 3; i++)
+		assert_ok(put_second(writer, i));
+	reader = open_session("written");
+	assert_ok(vmop_db_begin_snapshot(reader));
+	assert_ok(put_second(writer, 3));
+	/* It has the moment of the snapshot, and the reader's snapshot goes on. */
+	assert_ok(vmop_db_copy_at(reader, &dir, "copy", test_path("copy"), UINT64_MAX, count_steps,
+				  &steps));
+	vmop_db_close(reader);
+	/* And without one, the moment of the call. */
+	reader = open_session("written");
+	assert_ok(
+		vmop_db_copy_at(reader, &dir, "copy2", test_path("copy2"), UINT64_MAX, NULL, NULL));
+	assert_error(
+		vmop_db_copy_at(reader, &dir, "copy2", test_path("copy2"), UINT64_MAX, NULL, NULL),
+		VMOP_ERROR_OS, "exists");
+	assert_error(vmop_db_copy_at(reader, &dir, "copy3", test_path("copy3"), 4096, NULL, NULL),
+		     VMOP_ERROR_LIMIT, "larger than the bound");
+	assert_int_equal(access(test_path("copy3"), F_OK), -1);
+	vmop_db_close(reader);
+	assert_ok(vmop_db_finish(writer));
+	for (unsigned i = 0; i < 2; i++) {
+		const char *name = i ? "copy2" : "copy";
+		char wal[16];
+		int n = 0;
+		snprintf(wal, sizeof(wal), "%s-wal", name);
+		assert_int_equal(access(test_path(wal), F_OK), -1);
+		assert_int_equal(stat(test_path(name), &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		copy = open_session(name);
+		assert_ok(vmop_db_check(copy));
+		assert_ok(vmop_db_each_event(copy, see_event, &n));
+		assert_int_equal(n, 1);
+		assert_int_equal(count_intervals(copy), 3 + i);
+		vmop_db_close(copy);
+	}
+}
+
+/* A copy that is stopped, and one of a damaged file, leave nothing. */
+static void copies_that_fail(void **state)
+{
+	(void)state;
+	struct vmop_db *db = new_session("large");
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	_cleanup_free_ char *text = malloc(6 << 20);
+	int steps = 1;
+	assert_ok(vmop_dir_open(test_dir, 0, &dir));
+	memset(text, 'x', (6 << 20) - 1);
+	text[(6 << 20) - 1] = '\0';
+	assert_ok(vmop_db_put_info(db, "long", text));
+	assert_ok(vmop_db_finish(db));
+	db = open_session("large");
+	assert_error(vmop_db_copy_at(db, &dir, "stopped", test_path("stopped"), UINT64_MAX,
+				     count_steps, &steps),
+		     VMOP_ERROR_BUSY, "interrupted");
+	assert_int_equal(access(test_path("stopped"), F_OK), -1);
+	assert_int_equal(truncate(test_path("large"), 1 << 20), 0);
+	struct vmop_error *err =
+		vmop_db_copy_at(db, &dir, "stopped", test_path("stopped"), UINT64_MAX, NULL, NULL);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_CORRUPT);
+	vmop_error_destroy(err);
+	assert_int_equal(access(test_path("stopped"), F_OK), -1);
+	vmop_db_close(db);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +686,8 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(cut_short),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(copies_that_fail),
 		cmocka_unit_test(totals_of_intervals),
 		cmocka_unit_test(losses_of_a_time),
 	};

@@ -107,7 +107,7 @@ static struct vmop_error *compare(struct fixture *fixture, const char *const *a,
 		struct vmop_side_words words = {s ? b : a, 0};
 		while (words.items[words.n])
 			words.n++;
-		assert_ok(vmop_side_init(&fixture->sides[s], s, dir, &none, &words));
+		assert_ok(vmop_side_init(&fixture->sides[s], s, dir, NULL, &none, &words));
 		assert_ok(vmop_side_run(&fixture->sides[s], &by_symbol));
 		vmop_side_close(&fixture->sides[s]);
 	}
@@ -370,7 +370,7 @@ static void common_specs_are_of_both_sides(void **state)
 	const struct vmop_side_words common = {WORDS("session:other", "event:cycles"), 2};
 	const struct vmop_side_words own = {WORDS("session:before", "image:cg"), 2};
 	struct vmop_side side;
-	assert_ok(vmop_side_init(&side, 1, dir, &common, &own));
+	assert_ok(vmop_side_init(&side, 1, dir, NULL, &common, &own));
 	assert_int_equal(side.letter, 'B');
 	assert_string_equal(side.label, "session:before image:cg");
 	assert_int_equal(side.spec.sessions.n, 1); /* its own only */
