@@ -95,7 +95,7 @@ check_hardening() {
 	expect 0 "" inside vmopcontrol --shutdown
 	[ -z "$guest" ] || kill "$guest" 2>/dev/null || true
 	cat "$work/with"
-	! grep -A40 FAILED "$work/messages" || failed=1
+	! grep -A40 FAILED "$work/messages" || fail "a measurement"
 	is "facts" "$(wc -l <"$work/with")" -ge 4
 	diff "$work/with" "$work/without" || fail "the service sees something else than a vmopd of vmopcontrol"
 	inside systemctl show -p DevicePolicy -p DeviceAllow -p NoNewPrivileges vmopd.service

@@ -56,7 +56,6 @@ check_upgrade() {
 }
 
 check_removal() {
-	local program
 	step "remove while it records, and purge"
 	expect 0 "sampling" inside vmopcontrol --start
 	expect 0 "Removing vmop" inside apt-get -q -y remove vmop
