@@ -8,10 +8,12 @@ EXTRA_DIST += \
 	HOWTO-add-sample-source.md \
 	HOWTO-add-setup-option.md \
 	HOWTO-cross-build.md \
+	HOWTO-package.md \
 	HOWTO-xen.md \
 	contrib/configure-arm64 \
 	contrib/install-dependencies \
 	contrib/test \
+	contrib/versions \
 	contrib/try
 EXTRA_DIST += README.md ARCHITECTURE.md BENCHMARKS.md CONTRIBUTING.md CHANGELOG.md SECURITY.md DECISIONS.md GLOSSARY.md \
 	libguest/README.md hv-interface/xen/README.md
@@ -23,10 +25,48 @@ dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/v
 
 # The folder that systemd reads with the prefixes /usr and /usr/local.
 systemdunitdir = $(prefix)/lib/systemd/system
-systemdunit_DATA = contrib/systemd/vmopd.service
+systemdunit_DATA = contrib/systemd/vmopd.service contrib/systemd/vmop-nightly.service \
+	contrib/systemd/vmop-nightly.timer
+dist_sysusers_DATA = contrib/systemd/sysusers.d/vmop.conf
+sysusersdir = $(prefix)/lib/sysusers.d
+tmpfilesdir = $(prefix)/lib/tmpfiles.d
+tmpfiles_DATA = contrib/systemd/tmpfiles.d/vmop.conf
+systemdexampledir = $(docdir)/examples/systemd
+systemdexample_DATA = contrib/systemd/record.conf
+EXTRA_DIST += contrib/systemd/vmop-nightly.timer
 
 cronexampledir = $(docdir)/examples/cron
 cronexample_DATA = contrib/cron/vmop
 pkglibexec_SCRIPTS = contrib/cron/vmop-nightly
 
-generated_texts += contrib/systemd/vmopd.service contrib/cron/vmop contrib/cron/vmop-nightly
+generated_texts += contrib/systemd/vmopd.service contrib/systemd/vmop-nightly.service \
+	contrib/systemd/tmpfiles.d/vmop.conf contrib/systemd/record.conf contrib/cron/vmop contrib/cron/vmop-nightly
+
+# Debian's packages, in packages/ of the build directory: their version is that of configure.ac.
+DEB_REVISION = 1
+debian_files = contrib/debian/changelog.in contrib/debian/control contrib/debian/copyright \
+	contrib/debian/rules contrib/debian/source/format contrib/debian/source/lintian-overrides \
+	contrib/debian/vmop.lintian-overrides contrib/debian/vmop-dkms.lintian-overrides \
+	contrib/debian/vmop.docs contrib/debian/vmop.install contrib/debian/vmop.postinst \
+	contrib/debian/vmop.postrm contrib/debian/vmop.prerm \
+	contrib/debian/vmop-dkms.docs contrib/debian/vmop-dkms.install
+EXTRA_DIST += contrib/build-packages $(debian_files)
+
+.PHONY: deb
+deb:
+	$(MAKE) $(AM_MAKEFLAGS) dist-xz
+	$(MKDIR_P) packages
+	cd packages && '$(abs_top_srcdir)/contrib/build-packages' '$(abs_top_builddir)/$(distdir).tar.xz' \
+		'$(VERSION)' '$(DEB_REVISION)'
+clean-local: clean-deb
+.PHONY: clean-deb
+clean-deb:
+	rm -rf packages
+
+# Installs, upgrades and removes them in a clean tree of Debian; needs root and some minutes.
+.PHONY: check-packages
+check-packages: deb tests/fixtures/make-session$(EXEEXT) tests/fixtures/kvm-guest$(EXEEXT) $(check_DATA)
+	VMOP_BUILDDIR='$(abs_top_builddir)' '$(abs_top_srcdir)/tests/packages/check'
+EXTRA_DIST += tests/packages/check tests/packages/lib.sh tests/packages/old-package \
+	tests/packages/chroot.sh tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
+	tests/packages/systemd-service.sh tests/packages/systemd-upgrade.sh

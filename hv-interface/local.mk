@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
-	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/layout.h \
+	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/kernel-reader.h hv-interface/bpf/layout.h \
 	hv-interface/bpf/program.h \
 	hv-interface/source.c hv-interface/source.h \
 	hv-interface/source-list.c hv-interface/source-list.h \

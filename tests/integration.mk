@@ -12,6 +12,7 @@ integration_tests = \
 	tests/integration/control-storage.sh \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-cron.sh \
+	tests/integration/contrib-packages.sh \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-callgraph.sh \

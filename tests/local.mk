@@ -10,8 +10,8 @@ AM_TESTS_ENVIRONMENT = \
 	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)' VMOP_CC='$(CC)' \
 	LSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/lsan.supp:print_suppressions=0$${LSAN_OPTIONS:+:$$LSAN_OPTIONS}";
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
-TESTS += tests/check-walls tests/check-cycles tests/check-units tests/check-ids
-EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/unit/UNTESTED tests/run-one tests/lsan.supp \
+TESTS += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist
+EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist tests/unit/UNTESTED tests/run-one tests/lsan.supp \
 	tests/without-libraries
 
 include tests/libutil.mk
@@ -31,7 +31,7 @@ include tests/bench.mk
 
 # "make check-memory", for a build with sanitizers, leaves out the tests of which sanitizers see nothing
 # that other tests don't show: of scripts and of the tree, and those that compare shares with measured truths.
-TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids \
+TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist \
 	tests/unit/libsym/cost \
 	tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh tests/integration/compare-real.sh tests/integration/report-real.sh \

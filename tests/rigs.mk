@@ -24,7 +24,7 @@ EXTRA_DIST += tests/rigs/guest/cg.c tests/rigs/guest/walk.c \
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c \
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/map-files.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \

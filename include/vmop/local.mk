@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_HEADERS = \
 	include/vmop/domain.h \
+	include/vmop/guest-context.h \
+	include/vmop/guest-numbers.h \
 	include/vmop/ids.h \
 	include/vmop/record.h \
 	include/vmop/stack.h \

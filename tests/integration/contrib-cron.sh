@@ -52,6 +52,34 @@ flock "$sessions" true # free again
 expect 0 "" flock "$sessions" env VMOP_NIGHTLY_DIR="$sessions" sh "$work/bin/vmop-nightly" 2023-11-19
 is "while another one runs it is silent" "$(wc -c <"$work/out")" -eq 0
 
+# ---- by systemd: the page is mailed, too ------------------------------------------------------
+
+mkdir -p "$work/mailbin"
+cat >"$work/mailbin/sendmail" <<SENDMAIL
+#!/bin/sh
+echo "\$*" >"$work/mailed" && cat >>"$work/mailed" && exit \${VMOP_TEST_SENDMAIL:-0}
+SENDMAIL
+chmod +x "$work/mailbin/sendmail"
+with_mail() {
+	PATH=$work/mailbin:$PATH VMOP_NIGHTLY_MAILTO=someone nightly "$@"
+}
+expect 0 "" with_mail 2023-11-18
+is "the output of a quiet night" "$(wc -c <"$work/out")" -eq 0
+is "mails of a quiet night" "$(find "$work/mailed" 2>/dev/null | wc -l)" -eq 0
+expect 4 "changed: symbol:" with_mail 2023-11-19
+cp "$work/out" "$work/page"
+expect 0 "-oi -t" cat "$work/mailed"
+expect 0 "To: someone" cat "$work/mailed"
+expect 0 "Subject: vmop: something moved on" cat "$work/mailed"
+is "that the mail is the page" "$(sed '1,/^$/d' "$work/mailed" | cmp - "$work/page" && echo yes)" = yes
+expect 1 "no samples of the session match" with_mail 2023-11-20
+expect 0 "Subject: vmop: the comparison of 2023-11-20 failed on" cat "$work/mailed"
+VMOP_TEST_SENDMAIL=1
+export VMOP_TEST_SENDMAIL
+expect 3 "not mailed to someone: sendmail failed" with_mail 2023-11-19
+expect 0 "" with_mail 2023-11-18
+unset VMOP_TEST_SENDMAIL
+
 # ---- under cron -------------------------------------------------------------------------------
 
 cron=$(command -v cron || true)

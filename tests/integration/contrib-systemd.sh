@@ -10,6 +10,26 @@ is "lines that name the program" "$(grep -c "^ExecStart=$build/vmopd" "$unit")" 
 # systemd warns about unknown keys and invalid values and continues: expect no output.
 expect 0 "" systemd-analyze verify --man=no "$unit"
 is "complaints about it" "$(grep -c "vmopd" "$work/out")" -eq 0
+for name in vmop-nightly.service vmop-nightly.timer; do
+	from=$build
+	[ -e "$from/contrib/systemd/$name" ] || from=$src
+	sed 's|^ExecStart=.*|ExecStart=/bin/true|' "$from/contrib/systemd/$name" >"$work/$name"
+	expect 0 "" systemd-analyze verify --man=no "$work/$name"
+	is "complaints about it" "$(grep -c "$name" "$work/out")" -eq 0
+done
+expect 0 "*-*-* 00:02:00" systemd-analyze calendar "$(sed -n 's/^OnCalendar=//p' "$work/vmop-nightly.timer")"
+# The snippets, applied below a directory.
+if command -v systemd-sysusers >/dev/null && [ "$(id -u)" -eq 0 ]; then
+	mkdir -p "$work/root/etc"
+	expect 0 "" systemd-sysusers --root="$work/root" "$src/contrib/systemd/sysusers.d/vmop.conf"
+	expect 0 "vmop:" cat "$work/root/etc/group"
+	# Users and groups of the root are those of its files.
+	getent passwd root >"$work/root/etc/passwd"
+	getent group root >>"$work/root/etc/group"
+	expect 0 "" systemd-tmpfiles --root="$work/root" --create "$build/contrib/systemd/tmpfiles.d/vmop.conf"
+	state=$(sed -n 's|^d \([^ ]*/lib/vmop\) .*|\1|p' "$build/contrib/systemd/tmpfiles.d/vmop.conf")
+	is "the session directory" "$(stat -c '%u %a' "$work/root$state")" = "0 755"
+fi
 # Check that the test can fail.
 sed 's/^Type=notify/Type=notified\nNoSuchKey=1/' "$unit" >"$work/bad.service"
 systemd-analyze verify --man=no "$work/bad.service" >"$work/out" 2>&1 || true

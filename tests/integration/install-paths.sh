@@ -37,7 +37,8 @@ esac
 
 # Texts: manual pages, unit, cron example, completions.
 find "$root" -type f ! -name '*.la' ! -name '*.so' ! -perm -u+x >"$work/texts"
-for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmop-session.5 vmopd.service cron/vmop completions/vmopcontrol; do
+for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmop-session.5 vmopd.service vmop-nightly.service vmop-nightly.timer \
+	sysusers.d/vmop.conf tmpfiles.d/vmop.conf systemd/record.conf cron/vmop completions/vmopcontrol; do
 	is "installed texts called $name" "$(grep -c "/$name\$" "$work/texts")" -eq 1
 done
 while read -r text; do
@@ -48,7 +49,7 @@ while read -r text; do
 	while read -r path; do
 		case $path in
 		"$state" | "$state"/* | "$etc" | "$etc"/* | "$run" | "$run"/*) ;;
-		/etc/cron.d/vmop | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
+		/etc/cron.d/vmop | /etc/systemd/system/vmopd.service.d* | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
 		/local/domain/*) ;; # a path in xenstore
 		/vmopd | /vmopcontrol | /vmopreport | /vmoptop | /vmopannotate) ;; # follows a directory in capitals
 		*)
@@ -61,5 +62,7 @@ done <"$work/texts"
 is "the unit's program" "$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$(grep vmopd.service "$work/texts")")" = "$sbin/vmopd"
 nightly=$(find "$root" -name vmop-nightly)
 is "the directory that cron saves in" "$(grep -c "VMOP_NIGHTLY_DIR:-$state}" "$nightly")" -eq 1
-is "the program that cron runs" "$root$(sed -n 's/^.*	root	//p' "$(grep 'cron/vmop$' "$work/texts")")" = "$nightly"
+is "the program that cron runs" "$root$(sed -n 's/^.*	root	.* || //p' "$(grep 'cron/vmop$' "$work/texts")")" = "$nightly"
+is "the program that the timer runs" "$root$(sed -n 's/^ExecStart=//p' "$(grep vmop-nightly.service "$work/texts")")" = "$nightly"
+is "the program that records from boot on" "$(sed -n 's/^ExecStart=\([^ ][^ ]*\) .*/\1/p' "$(grep record.conf "$work/texts")")" = "$sbin/vmopd"
 finish

@@ -22,8 +22,9 @@ for session in known all wide; do
 		"session:$session" 2>"$work/err" || fail "$session: $(cat "$work/err")"
 done
 
+. "$src/contrib/versions"
 command -v npm >/dev/null || skip "no npm"
-(cd "$work" && timeout 60 npm pack --silent @firefox-devtools/profiler-cli@0 >/dev/null 2>"$work/err") ||
+(cd "$work" && timeout 60 npm pack --silent "$VMOP_PROFILER_CLI" >/dev/null 2>"$work/err") ||
 	skip "npm's registry is not in reach"
 mkdir "$work/cli"
 tar -xzf "$work"/firefox-devtools-profiler-cli-*.tgz -C "$work/cli"

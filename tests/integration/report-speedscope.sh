@@ -22,8 +22,9 @@ for session in known flat; do
 done
 report --format=perf-script -o "$work/known.txt" session:known
 
+. "$src/contrib/versions"
 command -v npm >/dev/null || skip "no npm"
-(cd "$work" && timeout 60 npm pack --silent speedscope@1 >/dev/null 2>"$work/err") ||
+(cd "$work" && timeout 60 npm pack --silent "$VMOP_SPEEDSCOPE" >/dev/null 2>"$work/err") ||
 	skip "npm's registry is not in reach"
 mkdir "$work/speedscope"
 tar -xzf "$work"/speedscope-*.tgz -C "$work/speedscope"
