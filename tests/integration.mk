@@ -6,6 +6,7 @@ integration_tests = \
 	tests/integration/control-inspect.sh \
 	tests/integration/control-callgraph.sh \
 	tests/integration/control-options.sh \
+	tests/integration/control-overhead.sh \
 	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-retention.sh \
