@@ -111,14 +111,16 @@ vmopd_SOURCES = \
 	daemon/inspect-image.c daemon/inspect-image.h \
 	daemon/inspect-stacks.c daemon/inspect-stacks.h \
 	daemon/list-events.c daemon/list-events.h \
+	daemon/overhead.c daemon/overhead.h \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/pause.h \
 	daemon/privileges.c daemon/privileges.h \
+	daemon/rate-history.c daemon/rate-history.h \
 	daemon/requests.c daemon/requests.h \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
-	daemon/session-open.h daemon/session-succession.c \
+	daemon/session-cost.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/overhead.h"
 #include "daemon/pairing.h"
 #include "daemon/pause.h"
+#include "daemon/rate-history.h"
 #include "daemon/roll-up.h"
 #include "daemon/rotation.h"
 #include "daemon/session-file.h"
@@ -42,6 +44,10 @@ struct vmop_session {
 	struct vmop_roll_up roll_up; /* of this file */
 	struct vmop_rotation rotation;
 	struct vmop_pause pause; /* since the session began */
+	struct vmop_overhead overhead;
+	struct vmop_rate_history rates; /* of this file */
+	uint64_t cost_begun_ns,
+		cost_stored_ns; /* own CPU time at the start of this file; CLOCK_MONOTONIC */
 	bool is_replay;
 	struct vmop_error *replay_error;	     /* it ended the replay early */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
@@ -52,6 +58,7 @@ struct vmop_session {
 	bool is_failing;       /* since the last stored interval */
 	bool is_store_failing; /* the store is the cause */
 	bool throttling_was_logged;
+	bool beyond_was_logged; /* max-overhead cannot be kept */
 };
 
 /* ---- session.c ------------------------------------------------------------- */
@@ -76,6 +83,20 @@ struct vmop_error *vmop_session_drain(struct vmop_session *session, uint64_t up_
 
 /* Store the open interval of a replay, which ends at the time of a record. */
 void vmop_session_replay_flush(struct vmop_session *session, uint64_t record_ns);
+
+/* ---- session-cost.c -------------------------------------------------------- */
+
+/* Prepare to keep the set-up's max-overhead. The source is open. */
+void vmop_session_cost_init(struct vmop_session *session);
+
+/* Count the cost of a new file from now on. */
+void vmop_session_cost_begin_file(struct vmop_session *session);
+
+/* Measure the daemon's share of the CPUs' time, and change the rate of samples if it is time. */
+void vmop_session_limit_cost(struct vmop_session *session);
+
+/* Store the daemon's CPU time and memory, and its longest pause, in the file. */
+struct vmop_error *vmop_session_store_cost(struct vmop_session *session);
 
 /* ---- session-succession.c -------------------------------------------------- */
 

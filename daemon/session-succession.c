@@ -74,6 +74,7 @@ void vmop_session_take_up(struct vmop_session *session, const struct vmop_sessio
 		session->start_monotonic_ns -= realtime_ns - start_realtime_ns;
 	session->roll_up = (struct vmop_roll_up){0};
 	vmop_source_stats(session->source, &session->at_file_start);
+	vmop_session_cost_begin_file(session);
 }
 
 void vmop_session_log_kept(const struct vmop_session *session, const char *kept)
@@ -207,6 +208,7 @@ struct vmop_error *vmop_session_finish_file(struct vmop_session *session)
 	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
 		return vmop_session_no_file(session);
 	struct vmop_error *err = unstored(session, store_rest(session));
+	err = vmop_error_first(err, vmop_session_store_cost(session));
 	err = vmop_error_first(
 		err, vmop_session_file_put_end(session->file.db, vmop_clock_ns(CLOCK_REALTIME)));
 	/* Check after the last write: the file may have been deleted meanwhile. */
@@ -244,6 +246,8 @@ static uint64_t joint_ns(const struct vmop_session *session)
 static struct vmop_error *end_file(struct vmop_session *session)
 {
 	struct vmop_error *err = store_rest(session);
+	if (!err)
+		err = vmop_session_store_cost(session);
 	if (!err)
 		err = vmop_session_file_put_end(session->file.db, joint_ns(session));
 	return err;

@@ -202,6 +202,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	log_throttled(session);
 	vmop_session_store_events(session, now);
 	roll_up(session, vmop_session_time_ns(session, session->interval_monotonic_ns));
+	vmop_session_limit_cost(session);
 	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
@@ -424,6 +425,7 @@ static struct vmop_error *session_open(struct vmop_session *session,
 		err = make_session_dir(session->setup.session_dir);
 	if (err)
 		return err;
+	vmop_session_cost_init(session);
 	session->path = vmop_session_path(session->setup.session_dir, VMOP_SESSION_CURRENT);
 	return session->path ? begin(session, options->duration_ns) : &vmop_error_no_memory;
 }
@@ -514,6 +516,9 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,
 		.longest_pause_ns = session->pause.longest_ns,
+		.overhead_permyriad = session->overhead.used_permyriad,
+		.max_overhead_permyriad = session->overhead.limit_permyriad,
+		.rate_divisor = session->overhead.divisor,
 		.failures = session->failures,
 		.last_failure = session->last_failure,
 	};

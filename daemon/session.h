@@ -93,8 +93,10 @@ struct vmop_session_status {
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */
 	uint64_t disk_bytes;
 	uint64_t longest_pause_ns; /* of the sampling thread, since the start: pause.h */
-	uint64_t failures;	   /* failed flushes, drains and scans */
-	const char *last_failure;  /* NULL: none */
+	double overhead_permyriad; /* of all CPUs' time, lately: overhead.h; negative: not known */
+	unsigned max_overhead_permyriad, rate_divisor;
+	uint64_t failures;		       /* failed flushes, drains and scans */
+	const char *last_failure;	       /* NULL: none */
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };

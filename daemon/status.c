@@ -272,6 +272,15 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_number(reply, "disk_bytes", status.disk_bytes);
 	json_object_set_new(reply, "longest_pause_s",
 			    json_real((double)status.longest_pause_ns / 1e9));
+	json_object_set_new(reply, "overhead_percent",
+			    status.overhead_permyriad < 0
+				    ? json_null()
+				    : json_real(status.overhead_permyriad / 100));
+	json_object_set_new(reply, "max_overhead_percent",
+			    status.max_overhead_permyriad
+				    ? json_real(status.max_overhead_permyriad / 100.0)
+				    : json_null());
+	vmop_json_put_number(reply, "rate_divisor", status.rate_divisor);
 	vmop_json_put_number(reply, "failures", status.failures);
 	vmop_json_put_text(reply, "last_failure", status.last_failure);
 	vmop_json_put_number(reply, "processes", status.profiler_stats.processes);

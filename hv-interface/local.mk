@@ -29,6 +29,8 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/pmu.c hv-interface/perf/pmu.h \
 	hv-interface/perf/record.c hv-interface/perf/record.h \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
+	hv-interface/perf/note.c hv-interface/perf/note.h \
+	hv-interface/perf/rate.c hv-interface/perf/rate.h \
 	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
 	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
 	hv-interface/perf/stacks/guest.c hv-interface/perf/stacks/guest.h \

@@ -70,6 +70,17 @@ struct vmop_error *vmop_source_resume(struct vmop_source *source)
 	return source->is_commanded ? source->ops->resume(source) : NULL;
 }
 
+bool vmop_source_has_rate(const struct vmop_source *source)
+{
+	return source->ops->set_rate != NULL;
+}
+
+struct vmop_error *vmop_source_set_rate(struct vmop_source *source, unsigned divisor,
+					const char *const *notes)
+{
+	return source->ops->set_rate(source, divisor, notes);
+}
+
 const char *vmop_source_transport(const struct vmop_source *source)
 {
 	return source->ops->transport ? source->ops->transport(source) : NULL;

@@ -209,6 +209,9 @@ struct vmop_source_ops {
 	struct vmop_unwind_maps *(*unwind_maps)(struct vmop_source *source);
 	/* See vmop_source_guest_maps; NULL: the source captures no contexts of guests. */
 	struct vmop_guest_maps *(*guest_maps)(struct vmop_source *source, const char **ret_note);
+	/* See vmop_source_set_rate; NULL: the rate is fixed. */
+	struct vmop_error *(*set_rate)(struct vmop_source *source, unsigned divisor,
+				       const char *const *notes);
 	/* See vmop_source_pause; NULL: another domain never commands the source. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
@@ -304,6 +307,19 @@ enum vmop_source_reach vmop_source_reach(const struct vmop_source *source);
  */
 struct vmop_error *vmop_source_pause(struct vmop_source *source);
 struct vmop_error *vmop_source_resume(struct vmop_source *source);
+
+/*
+ * Lower the rate of all events to one divisor-th of what was asked for; 1: as asked for. A sample
+ * then stands for divisor times as many events, and has that weight. notes[i], which may be NULL,
+ * is appended to the note of event i, and copied. Sampling goes on without a pause. Only if
+ * vmop_source_has_rate(), and after a drain since the change before. On an error some events may
+ * have the old rate.
+ */
+struct vmop_error *vmop_source_set_rate(struct vmop_source *source, unsigned divisor,
+					const char *const *notes);
+
+/* Return whether vmop_source_set_rate can change the rate. */
+bool vmop_source_has_rate(const struct vmop_source *source);
 
 /*
  * Return the transport of the samples in a few words for --status; NULL: the source has only one.

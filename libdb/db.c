@@ -28,6 +28,12 @@
  * Rolling up frees pages.  Later intervals use them, and vmop_db_finish cuts off the rest.
  */
 #define PRAGMAS_OF_NEW_FILE "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
+/*
+ * While the journal is not a WAL: a journal that is deleted stays deleted after a power cut. With
+ * one, readers without the right to write could not read the file, and a roll-back would undo the
+ * change of the mode.
+ */
+#define PRAGMA_WITHOUT_WAL "PRAGMA synchronous=EXTRA"
 #define PRAGMAS_OF_WRITER                                                                          \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                               \
 	"PRAGMA journal_size_limit=8388608; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY"
@@ -124,7 +130,7 @@ static struct vmop_error *set_journal_mode(struct vmop_db *db, const char *mode)
 
 static struct vmop_error *lay_down(struct vmop_db *db)
 {
-	struct vmop_error *err = exec(db, PRAGMAS_OF_NEW_FILE "; BEGIN");
+	struct vmop_error *err = exec(db, PRAGMAS_OF_NEW_FILE "; " PRAGMA_WITHOUT_WAL "; BEGIN");
 	if (err)
 		return err;
 	int rc = vmop_schema_create(db->sqlite);
@@ -193,7 +199,7 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
 /* Move the WAL's content into the file, and remove the WAL.  Fails while a reader uses it. */
 static struct vmop_error *leave_wal(struct vmop_db *db)
 {
-	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+	struct vmop_error *err = exec(db, PRAGMA_WITHOUT_WAL "; PRAGMA wal_checkpoint(TRUNCATE)");
 	return err ? err : set_journal_mode(db, "delete");
 }
 
@@ -248,7 +254,9 @@ struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path)
 		err = vmop_db_attach(db, uri, SQLITE_OPEN_READWRITE);
 	if (err)
 		return err;
-	err = set_journal_mode(db, "wal");
+	err = exec(db, PRAGMA_WITHOUT_WAL);
+	if (!err)
+		err = set_journal_mode(db, "wal");
 	if (!err)
 		err = exec(db, PRAGMAS_OF_WRITER);
 	if (err)

@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 24 /* the number of keys */
+#define VMOP_SETUP_KEYS 26 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -71,5 +71,13 @@ void vmop_setup_put_keep(FILE *out, const char *key, const struct vmop_setup *se
 void vmop_setup_put_max_size(FILE *out, const char *key, const struct vmop_setup *setup);
 void vmop_setup_put_rotate(FILE *out, const char *key, const struct vmop_setup *setup);
 struct vmop_error *vmop_setup_check_retention(const struct vmop_setup *setup);
+
+/* Likewise of set-up/overhead.c. */
+struct vmop_error *vmop_setup_set_max_overhead(struct vmop_setup *setup, const char *key,
+					       const char *value);
+struct vmop_error *vmop_setup_set_nice(struct vmop_setup *setup, const char *key,
+				       const char *value);
+void vmop_setup_put_max_overhead(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_nice(FILE *out, const char *key, const struct vmop_setup *setup);
 
 #endif

@@ -430,6 +430,8 @@ static const struct setup_key {
 	{"keep", vmop_setup_set_keep, vmop_setup_put_keep, NO_LIST},
 	{"max-size", vmop_setup_set_max_size, vmop_setup_put_max_size, NO_LIST},
 	{"rotate", vmop_setup_set_rotate, vmop_setup_put_rotate, NO_LIST},
+	{"max-overhead", vmop_setup_set_max_overhead, vmop_setup_put_max_overhead, NO_LIST},
+	{"nice", vmop_setup_set_nice, vmop_setup_put_nice, NO_LIST},
 	{"session-mode", set_session_mode, put_session_mode, NO_LIST},
 	{"status-group", set_status_group, put_status_group, NO_LIST},
 };
@@ -471,6 +473,7 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 			   .max_frames = VMOP_STACK_FRAMES_MAX},
 		.flush_ns = VMOP_NS_PER_S,
 		.guest_cpu_permille = 10,
+		.nice = VMOP_DEFAULT_NICE,
 		.code_bytes = VMOP_CODE_DEFAULT_BYTES,
 		.off_cpu = {.states = VMOP_OFF_CPU_DEFAULT_STATES},
 		.session_mode = 0644,

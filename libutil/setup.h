@@ -95,6 +95,7 @@ struct vmop_setup_rotate {
 };
 
 #define VMOP_MAX_SIZE_LEAST_BYTES ((uint64_t)16 << 20)
+#define VMOP_DEFAULT_NICE 10u
 #define VMOP_ROTATE_LEAST_BYTES ((uint64_t)1 << 20)
 
 struct vmop_setup {
@@ -119,6 +120,12 @@ struct vmop_setup {
 	uint64_t keep_ns;   /* age at which intervals are deleted; 0: never */
 	uint64_t max_bytes; /* of the session on disk; 0: no bound */
 	struct vmop_setup_rotate rotate;
+	/*
+	 * The largest part of the time of all CPUs that the daemon may use, in 1/10000, before it
+	 * lowers the rate of the samples; 1 .. 5000; 0: no bound.
+	 */
+	unsigned max_overhead_permyriad;
+	unsigned nice;	     /* of the threads that read files of others: 0 .. 19 */
 	mode_t session_mode; /* of the session files */
 	char *status_group;  /* group that may read --status; NULL: root only */
 };

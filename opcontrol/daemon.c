@@ -13,9 +13,9 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/dirs/run-dir.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/dirs/run-dir.h"
 
 /* Finishing a large session on a slow disk can take this long. */
 #define ANSWER_TIMEOUT_S 300

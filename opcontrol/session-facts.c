@@ -137,6 +137,8 @@ static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event
 	json_t *object = json_object();
 	json_object_set_new(object, "name", vmop_json_text(event->name));
 	json_object_set_new(object, "unit", vmop_json_text(event->unit));
+	json_object_set_new(object, "note",
+			    event->note ? vmop_json_text(event->note) : json_null());
 	if (event->id.number < CONTROL_FACTS_MAX)
 		json_object_set_new(object, "samples", number(counts->by_event[event->id.number]));
 	append(counts->facts, "events", object);
@@ -224,6 +226,25 @@ static struct vmop_error *put_dropped(struct vmop_db *db, json_t *facts)
 	return err;
 }
 
+/* Put what the daemon used for the session; null: an older version recorded it. */
+static struct vmop_error *put_cost(struct vmop_db *db, json_t *facts)
+{
+	uint64_t cpu_ns, rss_bytes, pause_ns;
+	struct vmop_error *err = get_number(db, "cpu_ns", &cpu_ns);
+	if (!err)
+		err = get_number(db, "peak_rss_bytes", &rss_bytes);
+	if (!err)
+		err = get_number(db, "longest_pause_ns", &pause_ns);
+	json_t *cost = !err && rss_bytes ? json_object() : json_null();
+	if (!err && rss_bytes) {
+		json_object_set_new(cost, "cpu_s", json_real((double)cpu_ns / 1e9));
+		json_object_set_new(cost, "peak_rss_bytes", number(rss_bytes));
+		json_object_set_new(cost, "longest_pause_s", json_real((double)pause_ns / 1e9));
+	}
+	json_object_set_new(facts, "vmopd", cost);
+	return err;
+}
+
 static struct vmop_error *put_room(struct vmop_db *db, json_t *facts)
 {
 	struct vmop_db_room room;
@@ -245,6 +266,8 @@ static struct vmop_error *put_all(struct vmop_db *db, bool is_current, json_t *f
 		err = put_text(db, "setup", "setup", facts);
 	if (!err)
 		err = put_room(db, facts);
+	if (!err)
+		err = put_cost(db, facts);
 	if (!err)
 		err = put_counts(db, facts);
 	return err ? err : put_dropped(db, facts);

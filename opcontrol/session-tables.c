@@ -136,7 +136,25 @@ static void put_list(const json_t *facts, const char *list, const char *label, c
 		if (kind && strcmp(kind, control_text(item, "name")) != 0)
 			printf(" (%s)", kind);
 		printf(": %" PRIu64 "%s\n", control_number(item, count), what);
+		if (control_text(item, "note")) {
+			printf("%-*s  ", CONTROL_LABEL_WIDTH, "");
+			control_put(item, "note");
+			putchar('\n');
+		}
 	}
+}
+
+/* Print what the daemon used for the session. */
+static void put_cost(const json_t *facts)
+{
+	const json_t *cost = json_object_get(facts, "vmopd");
+	char memory[TEXT_BYTES];
+	if (!json_is_object(cost))
+		return;
+	control_format_size(control_number(cost, "peak_rss_bytes"), memory);
+	printf("%-*s%.2f s of CPU, at most %s of memory, a pause of at most %.1f ms\n",
+	       CONTROL_LABEL_WIDTH, "vmopd", control_real(cost, "cpu_s"), memory,
+	       control_real(cost, "longest_pause_s") * 1e3);
 }
 
 void control_session_table(const json_t *facts)
@@ -154,6 +172,7 @@ void control_session_table(const json_t *facts)
 	printf("%-*s%s - %s\n", CONTROL_LABEL_WIDTH, "time", start, end);
 	put_spans(facts);
 	printf("%-*s%s on disk, %s in use\n", CONTROL_LABEL_WIDTH, "size", disk, used);
+	put_cost(facts);
 	printf("%-*s%" PRIu64 "\n", CONTROL_LABEL_WIDTH, "samples",
 	       control_number(facts, "samples"));
 	put_list(facts, "events", "events", "samples", " samples");

@@ -361,6 +361,21 @@ static struct vmop_error *put_domains(const json_t *status)
 	return NULL;
 }
 
+/* Print the daemon's share of the CPUs' time, and the rate that the limit for it allows. */
+static void put_overhead(const json_t *status)
+{
+	const json_t *used = json_object_get(status, "overhead_percent");
+	uint64_t divisor = control_number(status, "rate_divisor");
+	if (!json_is_number(used))
+		return;
+	printf("%-12s%.2f %% of all CPUs' time", "overhead", json_number_value(used));
+	if (json_is_number(json_object_get(status, "max_overhead_percent")))
+		printf(", limit %.2f %%", control_real(status, "max_overhead_percent"));
+	if (divisor > 1)
+		printf(", rate lowered to 1/%" PRIu64, divisor);
+	putchar('\n');
+}
+
 static void put_session(const json_t *status)
 {
 	const json_t *remaining = json_object_get(status, "remaining_s");
@@ -398,6 +413,7 @@ static void put_session(const json_t *status)
 	if (json_is_number(json_object_get(status, "longest_pause_s")))
 		printf("%-12s%.1f ms at most, of the thread that empties the rings\n", "pause",
 		       control_real(status, "longest_pause_s") * 1e3);
+	put_overhead(status);
 	if (control_number(status, "failures")) {
 		printf("%-12s%" PRIu64 ", the last: ", "failures",
 		       control_number(status, "failures"));

@@ -38,6 +38,8 @@ enum option_key {
 	KEY_LADDER,
 	KEY_KEEP,
 	KEY_MAX_SIZE,
+	KEY_MAX_OVERHEAD,
+	KEY_NICE,
 	KEY_DURATION,
 	KEY_JSON,
 	KEY_STACKS,
@@ -115,6 +117,12 @@ static const struct argp_option other_options[] = {
 	 "Room on disk (2G), or off (default): the oldest detail goes first, then the oldest "
 	 "samples",
 	 GROUP_SETUP},
+	{"max-overhead", KEY_MAX_OVERHEAD, "PERCENT", 0,
+	 "Lower the rate of samples while vmopd uses more of all CPUs' time (0.5%), or off "
+	 "(default)",
+	 GROUP_SETUP},
+	{"nice", KEY_NICE, "N", 0,
+	 "The nice value of the threads that read files of programs (default: 10)", GROUP_SETUP},
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},

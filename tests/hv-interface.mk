@@ -21,6 +21,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
 	tests/unit/hv-interface/perf/refusal \
+	tests/unit/hv-interface/perf/rate \
 	tests/unit/hv-interface/perf/ring-size \
 	tests/unit/hv-interface/perf/stacks/stacks \
 	tests/unit/hv-interface/perf/sysfs \
@@ -62,6 +63,8 @@ tests_unit_hv_interface_bpf_host_layout_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_host_layout_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_object_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
 tests_unit_hv_interface_bpf_object_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
+tests_unit_hv_interface_perf_rate_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_rate_LDADD = $(hv_interface_test_ldadd) libutil/libutil.la
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -6,6 +6,7 @@ integration_tests = \
 	tests/integration/control-inspect.sh \
 	tests/integration/control-callgraph.sh \
 	tests/integration/control-options.sh \
+	tests/integration/control-overhead.sh \
 	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-retention.sh \
@@ -22,6 +23,7 @@ integration_tests = \
 	tests/integration/daemon-callgraph-programs.sh \
 	tests/integration/daemon-guest-context.sh tests/integration/daemon-guest-reset.sh \
 	tests/integration/daemon-jitdump.sh \
+	tests/integration/daemon-quiet.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
 	tests/integration/daemon-replay-stacks.sh \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/code tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
+libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/code tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack tests/unit/libdb/power-cut \
 	tests/unit/libdb/rejected tests/unit/libdb/retention tests/unit/libdb/roll-up tests/unit/libdb/symbols/sampled-symbols tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
 	tests/unit/libdb/stacks/nodes tests/unit/libdb/stacks/tree tests/unit/libdb/sum tests/unit/libdb/symbols/symbols
 if HAVE_CMOCKA
@@ -19,6 +19,8 @@ tests_unit_libdb_faults_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_faults_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_pack_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_pack_LDADD = $(libdb_test_ldadd)
+tests_unit_libdb_power_cut_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_power_cut_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS) -ldl
 tests_unit_libdb_session_files_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_session_files_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_rejected_CPPFLAGS = $(libdb_test_cppflags)

@@ -28,6 +28,7 @@ include tests/hostile.mk
 include tests/rigs.mk
 include tests/fuzz.mk
 include tests/bench.mk
+include tests/soak.mk
 
 # "make check-memory", for a build with sanitizers, leaves out the tests of which sanitizers see nothing
 # that other tests don't show: of scripts and of the tree, and those that compare shares with measured truths.

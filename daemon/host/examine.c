@@ -207,6 +207,8 @@ struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64
 		free(examiner);
 		return err;
 	}
+	if (examiner->readers)
+		vmop_readers_set_nice(examiner->readers, processes->reader_nice);
 	*ret = examiner;
 	return NULL;
 }

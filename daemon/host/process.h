@@ -92,6 +92,7 @@ struct vmop_processes {
 	struct vmop_thread *exited_threads;
 	struct vmop_regions_budget budget;
 	bool separate_threads;
+	unsigned reader_nice; /* of threads that read files and that samples do not wait for */
 	uint32_t check_cursor;
 	uint64_t boot_to_monotonic_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
 	uint64_t generation;	       /* grows when pointers to processes become invalid */

@@ -2,6 +2,9 @@
 #include "daemon/host/readers.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <utlist.h>
 
@@ -19,6 +22,7 @@ struct lane {
 	/* Under the worker's lock. */
 	struct vmop_read_job *queue, *done;
 	struct vmop_read_job *current;
+	unsigned nice;	   /* fixed */
 	uint64_t since_ns; /* start of current */
 	/* The owner's: the place of the current job when it was abandoned. */
 	uint64_t hung_place;
@@ -33,14 +37,27 @@ struct vmop_readers {
 	size_t n_hung;
 	struct vmop_read_job *refused;
 	size_t n_pending;
+	unsigned nice;
 	bool limit_was_logged;
 };
 
 /* ---- the thread ------------------------------------------------------------ */
 
+/* Lower this thread's priority for CPUs and disks. Linux has both for each thread. */
+static void be_nice(unsigned nice)
+{
+	/* linux/ioprio.h, which older headers lack: IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7) */
+	const int who_process = 1, best_effort_7 = 2 << 13 | 7;
+	if (!nice)
+		return;
+	setpriority(PRIO_PROCESS, (id_t)gettid(), (int)nice);
+	syscall(SYS_ioprio_set, who_process, 0, best_effort_7);
+}
+
 static void run(struct vmop_worker *worker)
 {
 	struct lane *lane = (struct lane *)worker;
+	be_nice(lane->nice);
 	pthread_mutex_lock(&worker->lock);
 	while (!worker->is_ending) {
 		struct vmop_read_job *job = lane->queue;
@@ -95,6 +112,11 @@ struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *
 	return NULL;
 }
 
+void vmop_readers_set_nice(struct vmop_readers *readers, unsigned nice)
+{
+	readers->nice = nice;
+}
+
 void vmop_readers_destroy(struct vmop_readers *readers)
 {
 	if (!readers)
@@ -114,6 +136,7 @@ static bool start_lane(struct vmop_readers *readers)
 	struct lane *lane = calloc(1, sizeof(*lane));
 	if (!lane)
 		return false;
+	lane->nice = readers->nice;
 	lane->ops = (struct vmop_worker_ops){
 		.name = readers->name, .run = run, .destroy = destroy_lane};
 	struct vmop_error *err = vmop_worker_begin(&lane->worker, &lane->ops);

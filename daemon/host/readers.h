@@ -63,6 +63,12 @@ struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *
 				       struct vmop_readers **ret);
 
 /*
+ * Let the threads, which are not started yet, run at a nice value, and read at the lowest priority
+ * above idle unless it is 0: an idle one could starve and would be taken for hanging.
+ */
+void vmop_readers_set_nice(struct vmop_readers *readers, unsigned nice);
+
+/*
  * Wait up to a second for a running job. A thread that hangs is abandoned, and frees its job when
  * it returns. Unfinished jobs are destroyed. NULL is allowed.
  */

@@ -227,6 +227,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err && profiler->root)
 		err = vmop_proc_text_create(&profiler->proc_text);
 	profiler->processes.proc_text = profiler->proc_text;
+	profiler->processes.reader_nice = options->setup->nice;
 	if (!err)
 		err = vmop_domain_patterns_init(&profiler->passive, options);
 	if (!err)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hv-interface/perf/rate.h"
 #include "hv-interface/perf/stacks/deferred.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
@@ -228,6 +229,7 @@ static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_
 	if (!vmop_perf_event_attr_on(event, cpu->cpu, &attr))
 		return NULL;
 	set_layout(&attr, plan);
+	vmop_perf_rate_set_attr(plan->rate_divisor, &attr);
 	attr.exclude_host |= is_guests;
 	attr.exclude_guest |= event->is_split && !is_guests;
 	if (!is_guests && vmop_perf_event_has_stacks(plan->wanted[i]))
@@ -278,6 +280,8 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.guest_ids = cpu->ids + plan->n_events,
 		.wanted = plan->wanted,
 		.fixed_weights = cpu->fixed_weights,
+		.divisor = plan->rate_divisor,
+		.divisor_before = plan->rate_divisor,
 		.stack_sample_type = vmop_perf_stacks_sample_type(&plan->stacks.is),
 		.max_frames = plan->stacks.chain_frames,
 		.output_id = cpu->attachment.output_id,

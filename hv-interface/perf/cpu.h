@@ -36,6 +36,7 @@ struct vmop_perf_plan {
 	struct vmop_perf_dom0 dom0;
 	struct vmop_perf_stacks stacks;
 	struct vmop_perf_program program; /* at the events; empty: none */
+	unsigned rate_divisor;		  /* of the events that CPUs open from now on; 0: 1 */
 	bool is_open; /* all CPUs were opened: a CPU that comes later changes nothing above */
 };
 

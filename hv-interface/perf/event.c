@@ -649,8 +649,8 @@ const char *vmop_perf_event_modifiers(const struct vmop_perf_event *event,
 
 uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event)
 {
-	bool is_counted = event->kind == VMOP_PERF_SOFTWARE && !event->attr.freq;
-	return is_counted ? event->attr.sample_period : 0;
+	bool is_of_kernel = event->kind != VMOP_PERF_HARDWARE && !event->attr.freq;
+	return is_of_kernel ? event->attr.sample_period : 0;
 }
 
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event)

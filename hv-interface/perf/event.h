@@ -121,9 +121,10 @@ bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
 struct vmop_error *vmop_perf_event_leave_out_pmu(struct vmop_perf_event *event, unsigned cpu);
 
 /*
- * Return the weight of each sample where the kernel must not report it, else 0. With
- * PERF_SAMPLE_PERIOD an event that the kernel counts gets a sample for every count, whatever its
- * period (perf_swevent_event in kernel/events/core.c).
+ * Return the weight of each sample at the full rate where the kernel does not report it, else 0.
+ * With PERF_SAMPLE_PERIOD an event that the kernel counts gets a sample for every count, whatever
+ * its period (perf_swevent_event in kernel/events/core.c). Samples of a clock would keep the period
+ * with which it was opened (perf_swevent_hrtimer), whatever it is changed to.
  */
 uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event);
 

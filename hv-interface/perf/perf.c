@@ -17,7 +17,9 @@
 #include "hv-interface/perf/dom0.h"
 #include "hv-interface/perf/guest-split.h"
 #include "hv-interface/perf/merge.h"
+#include "hv-interface/perf/note.h"
 #include "hv-interface/perf/perf.h"
+#include "hv-interface/perf/rate.h"
 #include "hv-interface/perf/ring-size.h"
 #include "hv-interface/source.h"
 #include "libutil/array.h"
@@ -51,8 +53,9 @@ struct perf_source {
 	struct vmop_source base;
 	struct vmop_perf_plan plan;
 	struct vmop_event_info *infos;
-	char **names; /* the strings of infos */
-	char **notes; /* the strings of infos, where they differ from the plan's */
+	char **names;	   /* the strings of infos */
+	char **notes;	   /* the strings of infos, where they differ from the plan's */
+	char **rate_notes; /* of vmop_source_set_rate; NULL: none */
 	struct event_times *gone_times;
 	unsigned checks; /* number of vmop_source_check_cpus */
 	struct vmop_cpus_watch *watch;
@@ -105,6 +108,9 @@ static void perf_close(struct vmop_source *source)
 		free(perf->notes[i]);
 	for (size_t i = 0; perf->names && i < perf->plan.n_events; i++)
 		free(perf->names[i]);
+	for (size_t i = 0; perf->rate_notes && i < perf->plan.n_events; i++)
+		free(perf->rate_notes[i]);
+	free(perf->rate_notes);
 	free(perf->names);
 	free(perf->notes);
 	free(perf->gone_times);
@@ -220,8 +226,9 @@ static struct vmop_error *describe_events(struct perf_source *perf)
 	perf->infos = calloc(perf->plan.n_events, sizeof(*perf->infos));
 	perf->names = calloc(perf->plan.n_events, sizeof(*perf->names));
 	perf->notes = calloc(perf->plan.n_events, sizeof(*perf->notes));
+	perf->rate_notes = calloc(perf->plan.n_events, sizeof(*perf->rate_notes));
 	perf->gone_times = calloc(perf->plan.n_events, sizeof(*perf->gone_times));
-	if (!perf->infos || !perf->names || !perf->notes || !perf->gone_times)
+	if (!perf->infos || !perf->names || !perf->notes || !perf->rate_notes || !perf->gone_times)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		const struct vmop_perf_event *event = &perf->plan.events[i];
@@ -379,28 +386,14 @@ static struct vmop_error *perf_open(const struct vmop_source_setup *setup, struc
 	return NULL;
 }
 
-/* Append "multiplexed: ..." to the plan's note on event i. */
-static void note_multiplexed(struct perf_source *perf, size_t i)
+/* Make the note of event i anew. Without memory the old one stays; the times are in the info. */
+static void make_note(struct perf_source *perf, size_t i)
 {
-	struct vmop_event_info *info = &perf->infos[i];
-	const char *planned = perf->plan.events[i].note;
-	double share = (double)info->running_ns / (double)info->enabled_ns;
 	char *note;
-	char scale[128] = "never";
-	if (info->running_ns)
-		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
-			 1 / share);
-	else if (perf->plan.events[i].group)
-		snprintf(scale, sizeof(scale),
-			 "never, because its group's counters were not free at the same time; "
-			 "leave out the braces");
-	if (asprintf(
-		    &note,
-		    "%s%smultiplexed, because it shares its counters with other events: counted %s",
-		    planned ? planned : "", planned ? "; " : "", scale) < 0)
-		return; /* the times are still in the info */
+	if (!vmop_perf_note(&perf->plan.events[i], &perf->infos[i], perf->rate_notes[i], &note))
+		return;
 	free(perf->notes[i]);
-	info->note = perf->notes[i] = note;
+	perf->infos[i].note = perf->notes[i] = note;
 }
 
 /* Update each event's times and note whether it had to share a counter. */
@@ -422,7 +415,7 @@ static void update_times(struct perf_source *perf)
 		info->enabled_ns = sum.enabled_ns;
 		info->running_ns = sum.running_ns;
 		if (vmop_event_is_multiplexed(info))
-			note_multiplexed(perf, i);
+			make_note(perf, i);
 	}
 }
 
@@ -681,6 +674,23 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 	return err ? err : report_blocking(perf);
 }
 
+static struct vmop_error *perf_set_rate(struct vmop_source *source, unsigned divisor,
+					const char *const *notes)
+{
+	struct perf_source *perf = to_perf(source);
+	perf->plan.rate_divisor = divisor;
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		free(perf->rate_notes[i]);
+		perf->rate_notes[i] = notes[i] ? strdup(notes[i]) : NULL;
+		make_note(perf, i);
+	}
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < perf->n_cpus && !err; i++)
+		if (!perf->cpus[i]->is_gone)
+			err = vmop_perf_rate_set_cpu(perf->cpus[i], &perf->plan, divisor);
+	return err;
+}
+
 static size_t perf_n_events(const struct vmop_source *source)
 {
 	return ((const struct perf_source *)source)->plan.n_events;
@@ -735,6 +745,7 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.drain = perf_drain,
 	.poll_fd = perf_poll_fd,
 	.check_cpus = perf_check_cpus,
+	.set_rate = perf_set_rate,
 	.n_events = perf_n_events,
 	.event = perf_event,
 	.stats = perf_stats,

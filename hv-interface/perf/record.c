@@ -267,11 +267,21 @@ static uint16_t perf_flags(const struct vmop_perf_decoder *decoder,
 	return mode_flags(header->misc, decoder->guest_exit.is_here);
 }
 
+/* Return the weight of an event's sample of that time; 0: the sample carries it. */
+static uint64_t fixed_weight(const struct vmop_perf_decoder *decoder, uint16_t event,
+			     uint64_t time_ns)
+{
+	uint64_t weight = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	unsigned divisor =
+		time_ns > decoder->lowered_ns ? decoder->divisor : decoder->divisor_before;
+	return divisor > 1 ? weight * divisor : weight;
+}
+
 /* Set the event and weight of a sample in whose place the BPF program wrote its own. */
 static void set_replaced(const struct vmop_perf_decoder *decoder, uint16_t event,
 			 uint64_t period_events, struct parts *parts)
 {
-	uint64_t fixed = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	uint64_t fixed = fixed_weight(decoder, event, parts->sample->time);
 	parts->event = event;
 	parts->weight_events = fixed ? fixed : period_events;
 }
@@ -388,12 +398,14 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		parts.event = event_of(decoder, id, &is_guests);
 		body += sizeof(uint64_t);
 	}
-	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[parts.event] : 0;
+	parts.sample = (const void *)body;
+	if (header->size < need)
+		return VMOP_PERF_MALFORMED;
+	uint64_t weight_events = fixed_weight(decoder, parts.event, parts.sample->time);
 	if (!weight_events)
 		need += sizeof(uint64_t);
 	if (header->size < need)
 		return VMOP_PERF_MALFORMED;
-	parts.sample = (const void *)body;
 	parts.weight_events = weight_events ? weight_events : parts.sample->period;
 	parts.wanted = wanted_of(decoder, parts.event, is_guests);
 	if (decoder->stack_sample_type) {

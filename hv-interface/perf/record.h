@@ -42,6 +42,12 @@ struct vmop_perf_decoder {
 	 * carry it. NULL: all events carry it.
 	 */
 	const uint64_t *fixed_weights;
+	/*
+	 * Fixed weights are of the full rate: multiply them by divisor, and in samples of a time up
+	 * to lowered_ns by the divisor before. 0 stands for 1.
+	 */
+	unsigned divisor, divisor_before;
+	uint64_t lowered_ns;   /* CLOCK_MONOTONIC */
 	const uint8_t *wanted; /* vmop_perf_event_wanted_classes() by event */
 	/*
 	 * The bits of VMOP_PERF_SAMPLE_STACKS that the host's samples have, and the most frames of

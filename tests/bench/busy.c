@@ -3,9 +3,11 @@
  * busy SECONDS [PROCESSES]: each process keeps a CPU busy, for three quarters of the time in hot_a
  * and one quarter in hot_b: a steady load with known shares.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +47,7 @@ int main(int argc, char **argv)
 	int processes = argc > 2 ? atoi(argv[2]) : 1;
 	for (int i = 1; i < processes; i++) {
 		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGTERM); /* end with the first process */
 			burn(seconds);
 			_exit(0);
 		}

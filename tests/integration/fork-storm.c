@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: fork-storm TOTAL PER-SECOND. Start processes that end at once, at that rate or as fast
- * as the machine can. Print their number and rate.
+ * For tests: fork-storm TOTAL PER-SECOND [PROGRAM]. Start processes that end at once, at that rate
+ * or as fast as the machine can; every second one runs PROGRAM. Print their number and rate.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static double now_s(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
 	long total = atol(argv[1]), rate = atol(argv[2]);
 	if (total < 1 || rate < 1)
@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 	for (long i = 0; i < total; i++) {
 		pid_t child = fork();
 		if (child == 0) {
+			if (argc == 4 && i % 2)
+				execl(argv[3], argv[3], (char *)NULL);
 			for (volatile int j = 0; j < 20000; j++)
 				;
 			_exit(0);

@@ -584,6 +584,8 @@ struct vmop_error *vmop_jitdumps_create(struct vmop_processes *processes,
 		free(dumps);
 		return err;
 	}
+	if (dumps->readers)
+		vmop_readers_set_nice(dumps->readers, processes->reader_nice);
 	*ret = dumps;
 	return NULL;
 }

@@ -369,6 +369,8 @@ struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
 		free(maps);
 		return err;
 	}
+	if (maps->readers)
+		vmop_readers_set_nice(maps->readers, processes->reader_nice);
 	*ret = maps;
 	return NULL;
 }

@@ -67,6 +67,8 @@ static void every_key(void **state)
 			   "keep = 90d\n"
 			   "max-size = 3G\n"
 			   "rotate = 64M\n"
+			   "max-overhead = 0.5\n"
+			   "nice = 19\n"
 			   "session-mode = 0600\n"
 			   "status-group = adm");
 	assert_null(vmop_setup_check(&setup));
@@ -101,6 +103,8 @@ static void every_key(void **state)
 	assert_int_equal(setup.max_bytes, (uint64_t)3 << 30);
 	assert_false(setup.rotate.is_daily);
 	assert_int_equal(setup.rotate.bytes, 64 << 20);
+	assert_int_equal(setup.max_overhead_permyriad, 50);
+	assert_int_equal(setup.nice, 19);
 	assert_int_equal(setup.session_mode, 0600);
 	assert_string_equal(setup.status_group, "adm");
 }
@@ -131,6 +135,8 @@ static void format_is_parsed_again(void **state)
 				   "keep = 30d\n"
 				   "max-size = 1500M\n"
 				   "rotate = daily\n"
+				   "max-overhead = 12.05%\n"
+				   "nice = 0\n"
 				   "session-mode = 0640\n"
 				   "status-group = adm\n";
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
@@ -211,6 +217,14 @@ static void bad_lines(void **state)
 	refused("flush-interval = 1h\nkeep = 30m\n", "30m", "keep=1h");
 	refused("max-size = 15M\n", "15M", "16M");
 	refused("max-size = big\n", "big", "16M");
+	refused("max-overhead = little\n", "little", "0.5%");
+	refused("max-overhead = 0\n", "'0'", "0.01%");
+	refused("max-overhead = 0.001%\n", "0.001%", "0.01%");
+	refused("max-overhead = 51%\n", "51%", "50%");
+	refused("max-overhead = 1%%\n", "1%%", "50%");
+	refused("max-overhead = 1.\n", "'1.'", "50%");
+	refused("nice = -1\n", "-1", "0 and 19");
+	refused("nice = 20\n", "20", "0 and 19");
 	refused("rotate = weekly\n", "weekly", "daily");
 	refused("rotate = 4096\n", "4096", "1M");
 	refused("rollup = soon\n", "soon", "10m,1d");

@@ -3,6 +3,8 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/unit/ok.h"
@@ -11,6 +13,7 @@
 struct tally {
 	unsigned done, hung, refused;
 	unsigned sum;
+	int nice, io_priority; /* of the last job */
 };
 
 /* Read a byte from a pipe, which hangs until one comes. */
@@ -18,6 +21,7 @@ struct read_byte {
 	struct vmop_read_job job;
 	int fd;
 	unsigned value;
+	int nice, io_priority; /* of the thread that ran it */
 };
 
 static void run(struct vmop_read_job *job)
@@ -27,6 +31,8 @@ static void run(struct vmop_read_job *job)
 	if (read_byte->fd >= 0 && read(read_byte->fd, &byte, 1) < 0)
 		abort();
 	read_byte->value += byte;
+	read_byte->nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+	read_byte->io_priority = (int)syscall(SYS_ioprio_get, 1, 0);
 }
 
 static void finish(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
@@ -35,8 +41,11 @@ static void finish(struct vmop_read_job *job, enum vmop_read_outcome outcome, vo
 	tally->done += outcome == VMOP_READ_DONE;
 	tally->hung += outcome == VMOP_READ_HUNG;
 	tally->refused += outcome == VMOP_READ_REFUSED;
-	if (outcome == VMOP_READ_DONE)
-		tally->sum += ((struct read_byte *)job)->value;
+	if (outcome != VMOP_READ_DONE)
+		return;
+	tally->sum += ((struct read_byte *)job)->value;
+	tally->nice = ((struct read_byte *)job)->nice;
+	tally->io_priority = ((struct read_byte *)job)->io_priority;
 }
 
 static void destroy(struct vmop_read_job *job)
@@ -76,6 +85,37 @@ static void jobs_are_done_in_their_order(void **state)
 	assert_int_equal(tally.sum, 5050);
 	assert_int_equal(vmop_readers_pending(readers), 0);
 	vmop_readers_destroy(readers);
+}
+
+/* Run a job in a thread of that nice value, and set *ret to what it saw. */
+static void run_nice(unsigned nice, struct tally *ret)
+{
+	struct vmop_readers *readers;
+	*ret = (struct tally){0};
+	assert_ok(vmop_readers_create("test", 500, ret, &readers));
+	vmop_readers_set_nice(readers, nice);
+	submit(readers, -1, 1, 0);
+	while (!vmop_readers_collect(readers, 1000))
+		;
+	vmop_readers_destroy(readers);
+}
+
+static void threads_are_nice(void **state)
+{
+	struct tally tally;
+	(void)state;
+	int own = getpriority(PRIO_PROCESS, 0), own_io = (int)syscall(SYS_ioprio_get, 1, 0);
+	run_nice(0, &tally);
+	assert_int_equal(tally.nice, own);
+	assert_int_equal(tally.io_priority, own_io);
+	if (own > 18)
+		return;
+	run_nice(19, &tally);
+	assert_int_equal(tally.nice, 19);
+	assert_int_equal(tally.io_priority, 2 << 13 | 7);
+	/* This thread keeps its own. */
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+	assert_int_equal(syscall(SYS_ioprio_get, 1, 0), own_io);
 }
 
 static void what_hangs_holds_up_no_other(void **state)
@@ -134,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_done_in_their_order),
+		cmocka_unit_test(threads_are_nice),
 		cmocka_unit_test(what_hangs_holds_up_no_other),
 		cmocka_unit_test(threads_that_hang_outlive_their_owner),
 	};
