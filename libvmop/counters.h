@@ -15,8 +15,6 @@
 #include "libvmop/event-set.h"
 #include "libvmop/vmop.h"
 
-#define VMOP_COUNTERS_MAX 256 /* events of a set */
-
 struct vmop_counter {
 	struct perf_event_mmap_page *page; /* NULL: read by read(2) */
 	struct vmop_count last;

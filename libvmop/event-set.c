@@ -9,7 +9,6 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/event-text.h"
-#include "libvmop/counters.h"
 
 #define NO_GROUP SIZE_MAX
 

@@ -12,6 +12,8 @@
 
 #include "libutil/error.h"
 
+#define VMOP_COUNTERS_MAX 256 /* events of a set */
+
 #define VMOP_ONLY_IN_KERNEL "it happens only in the kernel, which is left out"
 #define VMOP_CLOCK_COUNTS_BOTH "a clock counts kernel and user together"
 
