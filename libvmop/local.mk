@@ -30,3 +30,17 @@ include_HEADERS = libvmop/vmop.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = libvmop/libvmop.pc
 generated_texts += libvmop/libvmop.pc
+
+bin_PROGRAMS += vmopstat
+noinst_LTLIBRARIES += libvmop/stat/libstat.la
+libvmop_stat_libstat_la_SOURCES = \
+	libvmop/stat/command.c libvmop/stat/command.h \
+	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/output.c libvmop/stat/output.h \
+	libvmop/stat/ratio.c libvmop/stat/ratio.h \
+	libvmop/stat/settings.c libvmop/stat/settings.h \
+	libvmop/stat/spread.c libvmop/stat/spread.h
+libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+vmopstat_SOURCES = libvmop/stat/vmopstat.c
+vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
+	libutil/libutil.la $(JANSSON_LIBS) -lm
