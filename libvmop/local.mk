@@ -44,3 +44,6 @@ libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
 vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
 	libutil/libutil.la $(JANSSON_LIBS) -lm
+
+examplesdir = $(docdir)/examples/libvmop
+dist_examples_DATA = libvmop/examples/overflow.cc libvmop/examples/region.c

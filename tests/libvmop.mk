@@ -27,3 +27,17 @@ tests_unit_libvmop_user_read_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_user_read_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_watch_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_watch_LDADD = $(libvmop_test_ldadd)
+
+libvmop_stat_tests = tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread
+if HAVE_CMOCKA
+check_PROGRAMS += $(libvmop_stat_tests)
+TESTS += $(libvmop_stat_tests)
+endif
+tests_unit_libvmop_stat_ratio_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_ratio_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS)
+tests_unit_libvmop_stat_spread_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_spread_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/fixtures/known-counts
+tests_fixtures_known_counts_LDADD = -lpthread
+TESTS += tests/integration/stat.sh tests/integration/libvmop-installed.sh
+EXTRA_DIST += tests/integration/stat.sh tests/integration/libvmop-installed.sh

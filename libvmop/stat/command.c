@@ -90,6 +90,7 @@ struct vmop_error *vmop_stat_command_check(struct vmop_stat_command *command)
 	command->has_ended = true;
 	command->user_s = seconds(usage.ru_utime);
 	command->system_s = seconds(usage.ru_stime);
+	command->n_switches = usage.ru_nvcsw;
 	return NULL;
 }
 

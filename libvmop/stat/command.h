@@ -14,8 +14,10 @@ struct vmop_stat_command {
 	int go_fd;     /* closing it lets the child execute; -1: done */
 	int report_fd; /* the child's errno, if it cannot execute */
 	bool has_ended;
-	int status;		 /* of waitpid(2) */
-	double user_s, system_s; /* of it and of the children that it waited for */
+	int status; /* of waitpid(2) */
+	/* Of it and of the children that it waited for: CPU time, voluntary switches. */
+	double user_s, system_s;
+	long n_switches;
 };
 
 /* Make the child, which restores signals and waits. Free with vmop_stat_command_deinit. */

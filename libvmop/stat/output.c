@@ -124,7 +124,9 @@ static void write_json(const struct vmop_stat_writer *writer, const struct vmop_
 		set(object, "counter-value", json_null());
 		set(object, "reason", vmop_json_text(row->reason));
 	} else {
-		set(object, "counter-value", json_real(shown(row)));
+		bool is_whole = !row->is_time && row->values.n == 1;
+		set(object, "counter-value",
+		    is_whole ? json_integer(llround(shown(row))) : json_real(shown(row)));
 		set(object, "is-estimate", json_boolean(row->is_estimate));
 		set(object, "event-runtime", json_integer((json_int_t)row->running_ns));
 		set(object, "pcnt-running", json_real(percent_running(row)));

@@ -13,8 +13,9 @@ void vmop_spread_add(struct vmop_spread *spread, double value)
 
 double vmop_student_99(size_t freedom)
 {
-	static const double few[] = {63.657, 9.925, 5.841, 4.604, 4.032,
-				     3.707,  3.499, 3.355, 3.250, 3.169};
+	static const double few[] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499,
+				     3.355,  3.250, 3.169, 3.106, 3.055, 3.012, 2.977,
+				     2.947,  2.921, 2.898, 2.878, 2.861, 2.845};
 	if (freedom == 0)
 		return INFINITY;
 	if (freedom <= sizeof(few) / sizeof(*few))

@@ -24,9 +24,14 @@
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
 
-/* CPU time that the kernel saw and the counters did not, before it is an error: share and floor. */
+/*
+ * CPU time that the kernel accounts and the counters do not see, before it is an error: a share, a
+ * floor, and the end of each task, which comes after its counters' (20 to 90 us each on a PC). A
+ * task's last switch is a voluntary one, so there are at most as many tasks.
+ */
 #define UNSEEN_SHARE 0.05
 #define UNSEEN_S 0.01
+#define UNSEEN_S_PER_SWITCH 0.0003
 
 struct stat_run {
 	const struct vmop_stat_settings *settings;
@@ -89,18 +94,33 @@ static void raise_file_limit(void)
 	}
 }
 
+/* Refuse to wait for counts of which there will be none. */
+static struct vmop_error *check_some(const struct stat_run *run)
+{
+	for (size_t i = 0; i < vmop_stat_counts_n(run->counts); i++) {
+		if (!vmop_stat_counts_reason(run->counts, i))
+			return NULL;
+	}
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", vmop_stat_counts_name(run->counts, 0),
+			      vmop_stat_counts_reason(run->counts, 0));
+}
+
 static struct vmop_error *open_counts(struct stat_run *run)
 {
 	const struct vmop_stat_settings *settings = run->settings;
 	raise_file_limit();
-	if (settings->is_all)
-		return vmop_stat_counts_open_cpus(settings->events, &run->counts);
+	if (settings->is_all) {
+		struct vmop_error *err = vmop_stat_counts_open_cpus(settings->events, &run->counts);
+		return err ? err : check_some(run);
+	}
 	pid_t pid = settings->pid ? settings->pid : run->command.pid;
 	bool on_exec = !settings->pid;
 	struct vmop_error *err =
 		vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
 	if (!err && on_exec)
 		err = vmop_stat_counts_open_process("task-clock", pid, true, &run->clock);
+	if (!err && !on_exec)
+		err = check_some(run);
 	if (err || on_exec)
 		return err;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -249,6 +269,14 @@ static struct vmop_error *count(struct stat_run *run)
 	return err;
 }
 
+/* Return whether the command used CPU time that its clock did not count. */
+static bool has_unseen_time(const struct stat_run *run, double counted_s)
+{
+	double used_s = run->command.user_s + run->command.system_s;
+	double at_ends_s = (double)run->command.n_switches * UNSEEN_S_PER_SWITCH;
+	return counted_s < used_s * (1 - UNSEEN_SHARE) - UNSEEN_S - at_ends_s;
+}
+
 /* Find out whether the kernel stopped to count a part of the command, and note it in all rows. */
 static struct vmop_error *check_unseen(struct stat_run *run)
 {
@@ -258,11 +286,9 @@ static struct vmop_error *check_unseen(struct stat_run *run)
 	struct vmop_error *err = vmop_stat_counts_read(run->clock, &clock);
 	if (err)
 		return err;
-	double used_s = run->command.user_s + run->command.system_s;
-	bool has_rights = vmop_stat_command_changes_rights(run->settings->command[0]);
 	bool has_clock = !vmop_stat_counts_reason(run->clock, 0);
-	if (!has_rights &&
-	    (!has_clock || used_s * (1 - UNSEEN_SHARE) - UNSEEN_S <= clock.value / 1e9))
+	if (!vmop_stat_command_changes_rights(run->settings->command[0]) &&
+	    !(has_clock && has_unseen_time(run, clock.value / 1e9)))
 		return NULL;
 	for (size_t i = 0; !err && i < run->n; i++)
 		err = set_reason(&run->rows[i],
