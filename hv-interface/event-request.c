@@ -21,12 +21,13 @@
  * An empty field stands for its default: cycles:::1:0. "cycles::WORD" is the event WORD of the PMU
  * "cycles", not a unit mask after an empty COUNT.
  */
+#include "hv-interface/event-request.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "hv-interface/source.h"
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
 

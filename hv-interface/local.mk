@@ -1,4 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Names of events and their encodings: what the sources and libvmop share.
+noinst_LTLIBRARIES += hv-interface/libevents.la
+hv_interface_libevents_la_SOURCES = \
+	hv-interface/event-request.c hv-interface/event-request.h \
+	hv-interface/cpus.c hv-interface/cpus.h \
+	hv-interface/perf/event.c hv-interface/perf/event.h \
+	hv-interface/perf/name.c hv-interface/perf/name.h \
+	hv-interface/perf/pfm.c hv-interface/perf/pfm.h \
+	hv-interface/perf/pmu.c hv-interface/perf/pmu.h \
+	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h
+hv_interface_libevents_la_LIBADD = $(PFM_LIBS)
+
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/kernel-reader.h hv-interface/bpf/layout.h \
@@ -11,22 +23,16 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/active-message.c hv-interface/active-message.h \
 	hv-interface/active-peer.c hv-interface/active-peer.h \
 	hv-interface/event-list.c hv-interface/event-list.h hv-interface/event-entry.h \
-	hv-interface/event-request.c \
-	hv-interface/cpus.c hv-interface/cpus.h \
 	hv-interface/perf/perf.c hv-interface/perf/perf.h \
 	hv-interface/perf/stacks/capture.c hv-interface/perf/stacks/capture.h \
 	hv-interface/perf/choice.c hv-interface/perf/choice.h \
 	hv-interface/perf/cpu.c hv-interface/perf/cpu.h \
 	hv-interface/perf/stacks/deferred.c hv-interface/perf/stacks/deferred.h \
 	hv-interface/perf/dom0.c hv-interface/perf/dom0.h \
-	hv-interface/perf/event.c hv-interface/perf/event.h \
 	hv-interface/perf/guest-exit.c hv-interface/perf/guest-exit.h \
 	hv-interface/perf/merge.c hv-interface/perf/merge.h \
 	hv-interface/perf/open.c hv-interface/perf/open.h \
-	hv-interface/perf/name.c hv-interface/perf/name.h \
 	hv-interface/perf/permission.c hv-interface/perf/permission.h \
-	hv-interface/perf/pfm.c hv-interface/perf/pfm.h \
-	hv-interface/perf/pmu.c hv-interface/perf/pmu.h \
 	hv-interface/perf/record.c hv-interface/perf/record.h \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
 	hv-interface/perf/note.c hv-interface/perf/note.h \
@@ -35,7 +41,6 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
 	hv-interface/perf/stacks/guest.c hv-interface/perf/stacks/guest.h \
 	hv-interface/perf/stacks/program.c hv-interface/perf/stacks/program.h \
-	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
 	hv-interface/perf/stacks/attachment.c hv-interface/perf/stacks/attachment.h \
 	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
@@ -59,7 +64,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
 hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
-hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
+hv_interface_libhvinterface_la_LIBADD = hv-interface/libevents.la libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
 
 # The program in the kernel, and what loads it.
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \

@@ -5,7 +5,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/cleanup.h \
 	libutil/clock.h \
 	libutil/error.c libutil/error.h \
-	libutil/escape.c libutil/escape.h \
+	libutil/escape.c libutil/escape.h libutil/event-text.h \
 	libutil/hash-seed.c libutil/hash-seed.h \
 	libutil/heap.c libutil/heap.h \
 	libutil/io.c libutil/io.h \

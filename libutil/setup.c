@@ -8,6 +8,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/event-text.h"
 #include "libutil/parse.h"
 #include "libutil/set-up/span.h"
 #include "libutil/setup-key.h"
@@ -39,18 +40,10 @@ static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key
 	return NULL;
 }
 
-/*
- * Return the length up to the next comma. A comma between the slashes of an event
- * ("cpu/event=1,umask=2/") does not count.
- */
+/* Return the length of the element at the start of text. */
 static size_t element_len(const char *key, const char *text)
 {
-	size_t len = strcspn(text, ",");
-	if (strcmp(key, "event") != 0)
-		return len;
-	const char *slash = memchr(text, '/', len);
-	const char *end = slash ? strchr(slash + 1, '/') : NULL;
-	return end ? (size_t)(end - text) + strcspn(end, ",") : len;
+	return strcmp(key, "event") == 0 ? vmop_event_text_len(text) : strcspn(text, ",");
 }
 
 /* Split value at commas and remove the blanks around each element. */

@@ -20,6 +20,7 @@ include tests/libsym.mk
 include tests/libguest.mk
 include tests/libstack.mk
 include tests/hv-interface.mk
+include tests/libvmop.mk
 include tests/daemon.mk
 include tests/opcontrol.mk
 include tests/opreport.mk

@@ -7,7 +7,7 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
-RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
 	arm64:stacks-nvhe arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
@@ -57,6 +57,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/add-agents tests/rigs/xen/block-rig \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
+	tests/rigs/scenarios/counters.arm64 tests/rigs/scenarios/counters.check tests/rigs/arm64/counters.c \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "hv-interface/cpus.h"
+#include "hv-interface/event-request.h"
 #include "hv-interface/perf/name.h"
-#include "hv-interface/source.h"
 #include "libutil/error.h"
 
 /*

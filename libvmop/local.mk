@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The counting library. Its own code is a library for vmopstat and the tests, and the core of the
+# shared library, which takes only the parts of other folders that it needs: as objects, so that its
+# users get neither jansson nor inih.
+noinst_LTLIBRARIES += libvmop/libcounters.la
+libvmop_libcounters_la_SOURCES = libvmop/vmop.h \
+	libvmop/counters.c libvmop/counters.h \
+	libvmop/error-text.c \
+	libvmop/event-set.c libvmop/event-set.h \
+	libvmop/live-sets.c libvmop/live-sets.h \
+	libvmop/open-event.c libvmop/open-event.h \
+	libvmop/page.c libvmop/page.h \
+	libvmop/read.c libvmop/region.c \
+	libvmop/targets.c libvmop/targets.h \
+	libvmop/user-read.c libvmop/user-read.h \
+	libvmop/watch.c
+
+lib_LTLIBRARIES += libvmop/libvmop.la
+libvmop_libvmop_la_SOURCES = libutil/array.c libutil/error.c libutil/io.c libutil/parse.c \
+	libutil/dirs/safe-dir.c
+# A first CFLAGS of its own: these objects are not those of libutil.
+libvmop_libvmop_la_CFLAGS = $(AM_CFLAGS)
+libvmop_libvmop_la_LIBADD = libvmop/libcounters.la hv-interface/libevents.la -lm
+libvmop_libvmop_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+	-Wl,--version-script=$(top_srcdir)/libvmop/libvmop.map
+libvmop_libvmop_la_DEPENDENCIES = libvmop/libcounters.la hv-interface/libevents.la libvmop/libvmop.map
+EXTRA_DIST += libvmop/libvmop.map
+include_HEADERS = libvmop/vmop.h
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = libvmop/libvmop.pc
+generated_texts += libvmop/libvmop.pc
+
+bin_PROGRAMS += vmopstat
+noinst_LTLIBRARIES += libvmop/stat/libstat.la
+libvmop_stat_libstat_la_SOURCES = \
+	libvmop/stat/command.c libvmop/stat/command.h \
+	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/output.c libvmop/stat/output.h \
+	libvmop/stat/ratio.c libvmop/stat/ratio.h \
+	libvmop/stat/settings.c libvmop/stat/settings.h \
+	libvmop/stat/spread.c libvmop/stat/spread.h
+libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+vmopstat_SOURCES = libvmop/stat/vmopstat.c
+vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
+	libutil/libutil.la $(JANSSON_LIBS) -lm
+
+examplesdir = $(docdir)/examples/libvmop
+dist_examples_DATA = libvmop/examples/overflow.cc libvmop/examples/region.c

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * perf's page of a counter: its value and its times without a system call. The formulas are those
+ * in the comments of struct perf_event_mmap_page (linux/perf_event.h). The kernel updates the page
+ * on the CPU that reads it, so a compiler barrier is enough for the sequence lock. Only the counted
+ * thread may read it.
+ */
+#ifndef VMOP_LIBVMOP_PAGE_H
+#define VMOP_LIBVMOP_PAGE_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libvmop/user-read.h"
+
+/* Enough tries for any switch of tasks; a page that changes for ever is not the kernel's. */
+#define VMOP_PAGE_TRIES 1000
+
+struct vmop_page_read {
+	uint64_t value, enabled_ns, running_ns;
+};
+
+#define vmop_page_barrier() __asm__ volatile("" ::: "memory")
+#define vmop_page_load(field) (*(const volatile __typeof__(field) *)&(field))
+
+/* Return the counter's bits as an increment of the page's offset: they have a sign. */
+static inline uint64_t vmop_page_extend(uint64_t bits, unsigned width)
+{
+	unsigned shift = (64 - width) & 63;
+	return (uint64_t)((int64_t)(bits << shift) >> shift);
+}
+
+enum vmop_page_result {
+	VMOP_PAGE_READ,
+	VMOP_PAGE_NOT_NOW, /* the event is not on a counter, or the page does not settle */
+	VMOP_PAGE_REFUSED, /* the kernel forbids it */
+};
+
+/* Read the value. Only after VMOP_PAGE_READ *ret has changed; otherwise read(2) has the value. */
+static inline enum vmop_page_result vmop_page_value(const struct perf_event_mmap_page *page,
+						    uint64_t *ret)
+{
+	for (unsigned i = 0; i < VMOP_PAGE_TRIES; i++) {
+		uint32_t lock = vmop_page_load(page->lock);
+		vmop_page_barrier();
+		uint32_t index = vmop_page_load(page->index);
+		if (!index)
+			return VMOP_PAGE_NOT_NOW;
+		struct vmop_user_read bits = vmop_user_read(index - 1);
+		uint64_t value =
+			(uint64_t)page->offset + vmop_page_extend(bits.value, page->pmc_width);
+		vmop_page_barrier();
+		if (!bits.is_read)
+			return VMOP_PAGE_REFUSED;
+		if (vmop_page_load(page->lock) == lock) {
+			*ret = value;
+			return VMOP_PAGE_READ;
+		}
+	}
+	return VMOP_PAGE_NOT_NOW;
+}
+
+/*
+ * Return the nanoseconds since the page was written, at that tick of the time stamp counter. page
+ * has cap_user_time. Short counters (cap_user_time_short) wrap at time_mask.
+ */
+uint64_t vmop_page_since_ns(const struct perf_event_mmap_page *page, uint64_t ticks);
+
+/* Read value and times. VMOP_PAGE_NOT_NOW also where the page has no time (cap_user_time). */
+enum vmop_page_result vmop_page_read(const struct perf_event_mmap_page *page,
+				     struct vmop_page_read *ret);
+
+#endif

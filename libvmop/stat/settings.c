@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config.h"
+
+#include "libvmop/stat/settings.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/options.h"
+#include "libutil/parse.h"
+
+const char *argp_program_version = "vmopstat " PACKAGE_VERSION;
+
+#define DEFAULT_EVENTS                                                                             \
+	"context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses"
+
+static const char doc[] =
+	"Count events of a command with its threads and children, of a process, or of all CPUs."
+	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
+	"command's.";
+
+enum { KEY_JSON = 0x100 };
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What to count:", 1},
+	{"event", 'e', "EVENT[,EVENT...]", 0,
+	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
+	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
+	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
+	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
+	{NULL, 0, NULL, 0, "Output:", 2},
+	{"interval-print", 'I', "MS", 0, "Print the counts of every MS milliseconds, from 10 on",
+	 2},
+	{"field-separator", 'x', "SEPARATOR", 0, "Print fields with SEPARATOR between them", 2},
+	{"json", KEY_JSON, NULL, 0, "Print one JSON object a line for each event", 2},
+	{"output", 'o', "FILE", 0, "Write to FILE, not to stderr", 2},
+	{0}};
+
+struct parser {
+	struct vmop_stat_settings *settings;
+	struct vmop_error *err;
+};
+
+static struct vmop_error *parse_number(const char *option, const char *text, uint64_t low,
+				       uint64_t high, uint64_t *ret)
+{
+	if (vmop_parse_u64(text, 10, ret) && *ret >= low && *ret <= high)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s takes a number from %llu to %llu, not '%s'",
+			      option, (unsigned long long)low, (unsigned long long)high, text);
+}
+
+static struct vmop_error *add_events(struct vmop_stat_settings *settings, const char *text)
+{
+	char *events;
+	if (asprintf(&events, "%s%s%s", settings->events ? settings->events : "",
+		     settings->events ? "," : "", text) < 0)
+		return &vmop_error_no_memory;
+	free(settings->events);
+	settings->events = events;
+	return NULL;
+}
+
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+	struct parser *parser = state->input;
+	struct vmop_stat_settings *settings = parser->settings;
+	uint64_t pid;
+	switch (key) {
+	case 'e':
+		parser->err = add_events(settings, arg);
+		break;
+	case 'p':
+		parser->err = parse_number("--pid", arg, 1, INT32_MAX, &pid);
+		settings->pid = parser->err ? 0 : (pid_t)pid;
+		break;
+	case 'a':
+		settings->is_all = true;
+		break;
+	case 'r':
+		parser->err = parse_number("--repeat", arg, 1, 1000000, &settings->n_runs);
+		break;
+	case 'I':
+		parser->err =
+			parse_number("--interval-print", arg, 10, 86400000, &settings->interval_ms);
+		break;
+	case 'x':
+		settings->separator = arg;
+		break;
+	case KEY_JSON:
+		settings->is_json = true;
+		break;
+	case 'o':
+		settings->output = arg;
+		break;
+	case ARGP_KEY_ARGS:
+		settings->command = state->argv + state->next;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return parser->err ? EINVAL : 0;
+}
+
+static struct vmop_error *check(const struct vmop_stat_settings *settings)
+{
+	const char *why = NULL;
+	if (!settings->command && !settings->pid && !settings->is_all)
+		why = "give a COMMAND, --pid or --all-cpus";
+	else if (settings->pid && settings->is_all)
+		why = "--pid and --all-cpus exclude each other";
+	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
+		why = "--repeat needs a COMMAND, and excludes --interval-print";
+	else if (settings->separator && settings->is_json)
+		why = "--field-separator and --json exclude each other";
+	else if (settings->separator && !*settings->separator)
+		why = "--field-separator takes at least one character";
+	return why ? vmop_error_new(VMOP_ERROR_USAGE, "%s", why) : NULL;
+}
+
+struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_stat_settings *ret)
+{
+	static const struct argp argp = {
+		options, take_option, "[--] [COMMAND [ARGUMENT...]]", doc, NULL, NULL, NULL};
+	*ret = (struct vmop_stat_settings){.n_runs = 1};
+	struct parser parser = {.settings = ret};
+	/* The options behind COMMAND are its own. */
+	error_t failed = vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &parser);
+	struct vmop_error *err = parser.err;
+	if (!err && failed)
+		err = vmop_error_new(VMOP_ERROR_USAGE, "the command line: %s", strerror(failed));
+	if (!err)
+		err = check(ret);
+	if (!err && !ret->events)
+		err = add_events(ret, ret->is_all ? "cpu-clock," DEFAULT_EVENTS
+						  : "task-clock," DEFAULT_EVENTS);
+	return err;
+}
+
+void vmop_stat_settings_deinit(struct vmop_stat_settings *settings)
+{
+	free(settings->events);
+	*settings = (struct vmop_stat_settings){0};
+}

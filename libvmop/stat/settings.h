@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The command line of vmopstat. */
+#ifndef VMOP_LIBVMOP_STAT_SETTINGS_H
+#define VMOP_LIBVMOP_STAT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "libutil/error.h"
+
+struct vmop_stat_settings {
+	char *events;	      /* never NULL after parsing */
+	uint64_t interval_ms; /* 0: only the total */
+	uint64_t n_runs;
+	pid_t pid; /* 0: the command, or with is_all every CPU */
+	bool is_all, is_json;
+	const char *separator; /* NULL: the table */
+	const char *output;    /* NULL: stderr */
+	char **command;	       /* NULL: none */
+};
+
+/* Parse; --help and --version end the program. Free with vmop_stat_settings_deinit. */
+struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_stat_settings *ret);
+void vmop_stat_settings_deinit(struct vmop_stat_settings *settings);
+
+#endif

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# vmopstat counts what a program is known to do, over threads, forks and executed programs, and what
+# cannot be counted has a reason.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+stat=$build/vmopstat
+known=$build/tests/fixtures/known-counts
+"$stat" -e task-clock -o "$work/try" true || skip "this kernel counts no events here: $(cat "$work/try")"
+
+# count EVENT COMMAND...: print the value of one event.
+count() {
+	event=$1
+	shift
+	"$stat" -x, -o "$work/count" -e "$event" -- "$@" >/dev/null || fail "exit $? of vmopstat $*"
+	cut -d, -f1 "$work/count"
+}
+# json EXPRESSION FILE: evaluate with rows, the list of the file's objects.
+json() {
+	python3 -c 'import json, sys; rows = [json.loads(line) for line in open(sys.argv[2])]; print(eval(sys.argv[1]))' "$1" "$2"
+}
+
+# Runs with 0 and with PAGES pages a task: the difference is exact but for the kernel's own few
+# faults, such as pages of stacks and of files that another program has just read.
+exact() { # NAME TASKS PAGES COMMAND...
+	name=$1 tasks=$2 pages=$3
+	shift 3
+	none=$(count page-faults "$known" "$@" 0)
+	some=$(count page-faults "$known" "$@" "$pages")
+	is "$name: $none faults, and $some with $pages more for each of $tasks tasks: within 1 %" \
+		"$(awk -v a="$none" -v b="$some" -v n="$((pages * tasks))" 'BEGIN { p = 100 * (b - a) / n; print (p > 99 && p < 101) }')" = 1
+}
+exact threads 2000 40 threads 2000
+exact forks 50 400 forks 50
+exact execs 50 400 execs 50
+# A fork bomb of a known size, and ten thousand threads.
+exact storm 255 100 storm 7
+is "10,000 threads: page faults" "$(count page-faults "$known" threads 10000 1)" -ge 10000
+
+# The same as perf stat has, where there is perf.
+if command -v perf >/dev/null; then
+	perf stat -x, -o "$work/perf" -e page-faults "$known" forks 50 40
+	theirs=$(sed -n 's/^\([0-9]*\),.*page-faults.*/\1/p' "$work/perf")
+	ours=$(count page-faults "$known" forks 50 40)
+	is "$ours faults, and $theirs by perf stat: percent" $((100 * ours / theirs)) -ge 98
+	is "$ours faults, and $theirs by perf stat: percent, at most" $((100 * ours / theirs)) -le 102
+fi
+
+# Exit status: the command's.
+status=0
+"$stat" -o "$work/out" sh -c 'exit 7' || status=$?
+is "the command's exit status" $status -eq 7
+status=0
+# shellcheck disable=SC2016 # for the shell that it is given to
+"$stat" -o "$work/out" sh -c 'kill -9 $$' || status=$?
+is "the exit status of a killed command" $status -eq 137
+status=0
+"$stat" -o "$work/out" ./no-such-command 2>"$work/err" || status=$?
+is "the exit status without a command" $status -eq 3
+is "its message" "$(grep -c 'cannot execute ./no-such-command: No such file' "$work/err")" -eq 1
+for wrong in '' '-a -p 1' '-I 1 true' '-r 0 true' '-r 3 -a' '-e page-faults:100 true' '-e {cs true' '-x, --json true' \
+	'-p nobody' '-r 2 -I 100 true'; do
+	status=0
+	# shellcheck disable=SC2086 # words
+	"$stat" $wrong >"$work/out" 2>"$work/err" || status=$?
+	is "exit status of vmopstat $wrong" $status -eq 2
+	is "lines of its message: $(cat "$work/err")" "$(wc -l <"$work/err")" -eq 1
+done
+
+# An event that nothing counts has a reason and no number.
+"$stat" --json -o "$work/out" -e page-faults,no-such-event,cycles:::0:1 "$known" pages 10
+is "the reason of an unknown event" "$(json 'rows[1]["counter-value"] is None and "no event" in rows[1]["reason"]' "$work/out")" = True
+is "the value beside it" "$(json 'rows[0]["counter-value"] >= 10' "$work/out")" = True
+
+# Repeated runs: the mean, and an interval.
+"$stat" --json -r 5 -o "$work/out" -e page-faults,task-clock "$known" pages 300
+is "runs" "$(json 'rows[0]["runs"]' "$work/out")" -eq 5
+is "their mean" "$(json '300 <= rows[0]["counter-value"] < 500' "$work/out")" = True
+is "their spread" "$(json '0 <= rows[0]["interval-99-percent"] < 20' "$work/out")" = True
+is "the spread of a ratio" "$(json '"metric-interval-99-percent" in rows[1]' "$work/out")" = True
+
+# Intervals add up to the total, and each is of its own time.
+"$stat" --json -I 50 -o "$work/out" -e page-faults sh -c "'$known' forks 20 100; sleep 0.2; '$known' forks 20 100"
+is "faults of all intervals" "$(json 'sum(r["counter-value"] or 0 for r in rows) >= 4000' "$work/out")" = True
+is "intervals" "$(json 'len(rows) >= 4' "$work/out")" = True
+is "times that ascend" "$(json 'all(a["interval"] < b["interval"] for a, b in zip(rows, rows[1:]))' "$work/out")" = True
+is "an interval without faults" "$(json 'any(r["counter-value"] is None or r["counter-value"] < 100 for r in rows)' "$work/out")" = True
+
+# A process that ends while it is counted.
+"$known" burn 300 &
+pid=$!
+"$stat" --json -o "$work/out" -e task-clock -p $pid || fail "exit $? of vmopstat -p"
+wait $pid
+is "ms of a process that ended" "$(json '0 < rows[0]["counter-value"] <= 310' "$work/out")" = True
+status=0
+"$stat" -p $pid 2>"$work/err" || status=$?
+is "exit status for a process that is gone" $status -ge 1
+is "the message for it" "$(grep -c "there is no process $pid" "$work/err")" -eq 1
+
+[ "$(id -u)" -eq 0 ] || finish
+# All CPUs.
+"$stat" --json -a -I 100 -o "$work/out" -e cpu-clock,page-faults "$known" burn 250
+is "CPUs of the clock" "$(json "all(abs(r['metric-value'] - $(nproc)) < 0.2 * $(nproc) for r in rows if r['event'] == 'cpu-clock' and r['interval'] > 0.1)" "$work/out")" = True
+
+# Nobody, who may count less.
+command -v setpriv >/dev/null || finish
+nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+chmod 711 "$work"
+cp "$known" "$work/suid"
+cp "$build/vmopstat" "$work/vmopstat"
+mkdir -m 777 "$work/nobody"
+chmod 4755 "$work/suid"
+nobody "$work/vmopstat" true 2>"$work/err" || skip "nobody cannot execute what is in $work"
+if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
+	nobody "$work/vmopstat" --json -e context-switches,page-faults,task-clock -o "$work/nobody/out" "$known" pages 50
+	is "the reason of what nobody may not count" "$(json '"not permitted" in rows[0]["reason"]' "$work/nobody/out")" = True
+	is "the name of what is counted without the kernel" "$(json 'rows[1]["event"]' "$work/nobody/out")" = page-faults:u
+	is "its value" "$(json '50 <= rows[1]["counter-value"] < 200' "$work/nobody/out")" = True
+	for what in '-a' '-p 1'; do
+		status=0
+		# shellcheck disable=SC2086 # words
+		nobody "$work/vmopstat" $what -e page-faults true 2>"$work/err" || status=$?
+		is "exit status of $what as nobody: $(cat "$work/err")" $status -eq 3
+		is "the reason" "$(grep -c 'not permitted' "$work/err")" -eq 1
+	done
+fi
+# A program with other rights is not counted: in place of a wrong number there is the reason.
+for command in "'$work/suid' burn 300" "exec '$work/suid' burn 300"; do
+	nobody "$work/vmopstat" --json -e task-clock,page-faults -o "$work/nobody/out" sh -c "$command"
+	is "no counts with a set-user-id program ($command): $(cat "$work/nobody/out")" \
+		"$(json 'all(r["counter-value"] is None and "other rights" in r["reason"] for r in rows)' "$work/nobody/out")" = True
+done
+nobody "$work/vmopstat" --json -e task-clock -o "$work/nobody/out" "$work/suid" pages 1
+is "nor with a short one" "$(json '"other rights" in rows[0]["reason"]' "$work/nobody/out")" = True
+finish
