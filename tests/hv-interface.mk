@@ -34,7 +34,8 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/rings
 if HAVE_BPF
 hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps tests/unit/hv-interface/bpf/kernel-reader \
-	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object
+	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object \
+	tests/unit/hv-interface/bpf/waits
 endif
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -56,6 +57,8 @@ tests_unit_hv_interface_bpf_host_layout_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_host_layout_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_object_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
 tests_unit_hv_interface_bpf_object_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_waits_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_waits_LDADD = $(hv_interface_test_ldadd) -lpthread
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)
