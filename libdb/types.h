@@ -199,12 +199,17 @@ static inline uint64_t vmop_db_exit_cause(enum vmop_exit_machine machine, uint32
 	return (uint64_t)machine << 32 | reason;
 }
 
+/* Places of exits without an image. */
+#define VMOP_DB_EXIT_UNKNOWN 0	 /* kernel code that is not known */
+#define VMOP_DB_EXIT_USER 1	 /* user code */
+#define VMOP_DB_EXIT_ELSEWHERE 2 /* the places with fewer exits */
+
 /* Exits of a guest for one reason at one place of its code. */
 struct vmop_db_exit_place {
 	struct vmop_domain_id domain;
 	uint64_t cause;
-	struct vmop_image_id image; /* of the guest's kernel; 0: user code, or code not known */
-	uint64_t offset;	    /* in the image, as in cells; without one 1: user code, 0: not known */
+	struct vmop_image_id image; /* of the guest's kernel; 0: none */
+	uint64_t offset;	    /* in the image, as in cells; without one VMOP_DB_EXIT_... */
 	uint64_t count;
 };
 

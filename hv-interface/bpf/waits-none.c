@@ -44,10 +44,9 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 	return false;
 }
 
-void vmop_waits_unwatch(struct vmop_waits *waits, uint32_t tid)
+void vmop_waits_retain(struct vmop_waits *waits)
 {
 	(void)waits;
-	(void)tid;
 }
 
 void vmop_waits_take(struct vmop_waits *waits, const struct vmop_waits_sink *sink)

@@ -20,6 +20,7 @@ enum vmop_waits_map {
 struct vmop_waits_slot {
 	uint32_t tid; /* 0: free */
 	uint32_t guest, vcpu;
+	bool is_renewed; /* since the last vmop_waits_retain */
 	bool is_leaving; /* free after the next take */
 	uint64_t times_ns[VMOP_WAIT_N_STATES], counts[VMOP_WAIT_N_STATES], others_ns; /* taken */
 };

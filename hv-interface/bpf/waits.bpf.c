@@ -68,6 +68,7 @@ struct task_struct {
 	_Bool throttled; /* Linux 6.18 */
 	struct css_set *cgroups;
 	struct hlist_head preempt_notifiers;
+	struct task_struct *group_leader;
 	char comm[16];
 };
 /* Before Linux 5.14. */
@@ -254,7 +255,7 @@ static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct 
 		return;
 	}
 	key->kind = VMOP_CULPRIT_PROCESS;
-	BPF_CORE_READ_INTO((char(*)[16])key->id, task, comm);
+	BPF_CORE_READ_INTO((char(*)[16])key->id, task, group_leader, comm);
 }
 
 static __always_inline void add_pair(struct vmop_waits_victim *victim,

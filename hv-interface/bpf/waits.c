@@ -311,6 +311,7 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 	struct vmop_waits_slot *slot = find_slot(waits, tid, &at);
 	if (slot) {
 		slot->vcpu = vcpu; /* its number may have been a guess */
+		slot->is_renewed = true;
 		return true;
 	}
 	slot = find_slot(waits, 0, &at);
@@ -318,7 +319,7 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 		waits->n_refused += !slot;
 		return slot != NULL;
 	}
-	*slot = (struct vmop_waits_slot){.tid = tid, .guest = guest, .vcpu = vcpu};
+	*slot = (struct vmop_waits_slot){.tid = tid, .guest = guest, .vcpu = vcpu, .is_renewed = true};
 	victim.since_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (bpf_map_update_elem(waits->maps[VMOP_WAITS_VICTIMS], &at, &victim, BPF_ANY) ||
 	    bpf_map_update_elem(waits->maps[VMOP_WAITS_SLOTS], &tid, &at, BPF_ANY)) {
@@ -331,15 +332,17 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 	return true;
 }
 
-void vmop_waits_unwatch(struct vmop_waits *waits, uint32_t tid)
+void vmop_waits_retain(struct vmop_waits *waits)
 {
-	uint32_t at;
-	struct vmop_waits_slot *slot = find_slot(waits, tid, &at);
-	if (!slot)
-		return;
-	bpf_map_delete_elem(waits->maps[VMOP_WAITS_SLOTS], &tid);
-	slot->is_leaving = true;
-	waits->n_watched--;
+	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++) {
+		struct vmop_waits_slot *slot = &waits->sums.slots[i];
+		if (slot->tid && !slot->is_leaving && !slot->is_renewed) {
+			bpf_map_delete_elem(waits->maps[VMOP_WAITS_SLOTS], &slot->tid);
+			slot->is_leaving = true;
+			waits->n_watched--;
+		}
+		slot->is_renewed = false;
+	}
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */

@@ -33,11 +33,12 @@ bool vmop_waits_put_guest(struct vmop_waits *waits, uint32_t pid, uint32_t guest
 void vmop_waits_remove_guest(struct vmop_waits *waits, uint32_t pid);
 
 /*
- * Watch a thread from now on. False: no room. A thread that is watched already stays so. After
- * vmop_waits_unwatch the next vmop_waits_take returns the rest of its time.
+ * Watch a thread from now on. False: no room. A thread that is watched already stays so, and is
+ * renewed: vmop_waits_retain ends the watch of those that were not since its last call. The next
+ * vmop_waits_take still returns the rest of their time.
  */
 bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, uint32_t vcpu);
-void vmop_waits_unwatch(struct vmop_waits *waits, uint32_t tid);
+void vmop_waits_retain(struct vmop_waits *waits);
 
 /* A part of a vCPU's time since the last call. */
 struct vmop_waits_amount {

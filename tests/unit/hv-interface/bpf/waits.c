@@ -261,7 +261,10 @@ static void test_unwatch(void **state)
 	for (unsigned round = 0; round < 3; round++) {
 		memset(sums, 0, sizeof(sums));
 		watch(1, 1);
-		vmop_waits_unwatch(waits, (uint32_t)workers[0].tid);
+		vmop_waits_retain(waits); /* it was renewed */
+		vmop_waits_facts(waits, &facts);
+		assert_int_equal(facts.n_watched, 1);
+		vmop_waits_retain(waits);
 		vmop_waits_take(waits, &sink);
 		vmop_waits_facts(waits, &facts);
 		assert_int_equal(facts.n_watched, 0);
