@@ -35,6 +35,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/stacks/table-cache.c daemon/guest/stacks/table-cache.h \
 	daemon/guest/stacks/table-queue.c daemon/guest/stacks/table-queue.h \
 	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \
+	daemon/guest/waits.c daemon/guest/waits.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guest-file.c daemon/guest/guest-file.h \
 	daemon/guest/guest-opener.c daemon/guest/guest-opener.h \

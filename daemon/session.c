@@ -566,6 +566,12 @@ void vmop_session_guest_context(const struct vmop_session *session,
 		vmop_guest_maps_facts(maps, &ret->facts);
 }
 
+bool vmop_session_waits(const struct vmop_session *session, struct vmop_waits_facts *ret,
+			const char **ret_note)
+{
+	return vmop_profiler_waits(session->profiler, ret, ret_note);
+}
+
 bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret)
 {

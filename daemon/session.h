@@ -131,6 +131,10 @@ struct vmop_session_context {
 void vmop_session_guest_context(const struct vmop_session *session,
 				struct vmop_session_context *ret);
 
+/* See vmop_profiler_waits. */
+bool vmop_session_waits(const struct vmop_session *session, struct vmop_waits_facts *ret,
+			const char **ret_note);
+
 /*
  * Return that in words: "captured (SVM)", or "not captured, because ...". The caller frees it.
  * NULL: the set-up does not ask for it, or out of memory.

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/inspect.h"
+#include "hv-interface/bpf/waits.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/guest-gap.h"
@@ -150,6 +151,32 @@ static json_t *guest_context_json(const struct vmop_session *session)
 	return object;
 }
 
+/* Describe the time of vCPUs; null: the set-up does not ask for it. */
+static json_t *waits_json(const struct vmop_session *session, double uptime_s)
+{
+	struct vmop_waits_facts facts;
+	const char *note;
+	bool is_on = vmop_session_waits(session, &facts, &note);
+	if (!is_on && !note)
+		return json_null();
+	json_t *object = json_object();
+	json_object_set_new(object, "on", json_boolean(is_on));
+	vmop_json_put_text(object, "note", note);
+	vmop_json_put_number(object, "vcpus", facts.n_watched);
+	vmop_json_put_number(object, "refused", facts.n_refused);
+	vmop_json_put_number(object, "switches", facts.n_switches);
+	vmop_json_put_number(object, "wakeups", facts.n_wakeups);
+	vmop_json_put_number(object, "exits", facts.n_exits);
+	vmop_json_put_number(object, "cost_ns", facts.cost_ns);
+	json_object_set_new(object, "switch_ns", json_real(facts.switch_ns));
+	json_object_set_new(object, "wakeup_ns", json_real(facts.wakeup_ns));
+	json_object_set_new(object, "exit_ns", json_real(facts.exit_ns));
+	json_object_set_new(
+		object, "cpu_percent",
+		json_real(uptime_s > 0 ? (double)facts.cost_ns / 1e7 / uptime_s : 0));
+	return object;
+}
+
 static const char *kind_word(enum vmop_domain_kind kind)
 {
 	switch (kind) {
@@ -252,6 +279,8 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	json_object_set_new(reply, "events", events_json(session));
 	json_object_set_new(reply, "callgraph", callgraph_json(session));
 	json_object_set_new(reply, "guest_context", guest_context_json(session));
+	json_object_set_new(reply, "waits",
+			    waits_json(session, (double)status.uptime_ns / 1e9));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
 	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);

@@ -14,7 +14,7 @@ hv_interface_libevents_la_LIBADD = $(PFM_LIBS)
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/kernel-reader.h hv-interface/bpf/layout.h \
-	hv-interface/bpf/program.h \
+	hv-interface/bpf/program.h hv-interface/bpf/waits.h \
 	hv-interface/source.c hv-interface/source.h \
 	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
@@ -67,6 +67,7 @@ hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 hv_interface_libhvinterface_la_LIBADD = hv-interface/libevents.la libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
 
 # The program in the kernel, and what loads it.
+EXTRA_DIST += hv-interface/bpf/waits.bpf.c
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \
 	hv-interface/bpf/guest.bpf.h hv-interface/bpf/guest-kernel.bpf.h \
 	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h hv-interface/bpf/guest-arm64.bpf.h \
@@ -83,9 +84,13 @@ hv_interface_libhvinterface_la_SOURCES += \
 	hv-interface/bpf/object.c hv-interface/bpf/object.h \
 	hv-interface/bpf/pages.c hv-interface/bpf/pages.h \
 	hv-interface/bpf/program.c \
-	hv-interface/bpf/ranges.c hv-interface/bpf/ranges.h
+	hv-interface/bpf/ranges.c hv-interface/bpf/ranges.h \
+	hv-interface/bpf/waits.c hv-interface/bpf/waits-layout.h hv-interface/bpf/waits-open.h \
+	hv-interface/bpf/waits-object.c hv-interface/bpf/waits-object.h \
+	hv-interface/bpf/waits-sums.c
 hv_interface_libhvinterface_la_CPPFLAGS += $(LIBBPF_CFLAGS) \
-	-DVMOP_BPF_OBJECT='"hv-interface/bpf/sample.bpf.o"'
+	-DVMOP_BPF_OBJECT='"hv-interface/bpf/sample.bpf.o"' \
+	-DVMOP_WAITS_OBJECT='"hv-interface/bpf/waits.bpf.o"'
 hv_interface_libhvinterface_la_LIBADD += $(LIBBPF_LIBS)
 hv-interface/bpf/sample.bpf.o: $(bpf_sources) hv-interface/bpf/layout.h \
 		hv-interface/bpf/guest-maps.h hv-interface/bpf/unwind-maps.h include/vmop/stack.h \
@@ -95,7 +100,13 @@ hv-interface/bpf/sample.bpf.o: $(bpf_sources) hv-interface/bpf/layout.h \
 # By a variable: automake leaves out its own rule of a target that it finds here.
 bpf_object = hv-interface/bpf/libhvinterface_la-object.lo
 $(bpf_object): hv-interface/bpf/sample.bpf.o
-CLEANFILES += hv-interface/bpf/sample.bpf.o
+hv-interface/bpf/waits.bpf.o: hv-interface/bpf/waits.bpf.c hv-interface/bpf/waits-layout.h \
+		include/vmop/waits.h
+	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
+		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/waits.bpf.c' -o '$@'
+waits_object = hv-interface/bpf/libhvinterface_la-waits-object.lo
+$(waits_object): hv-interface/bpf/waits.bpf.o
+CLEANFILES += hv-interface/bpf/sample.bpf.o hv-interface/bpf/waits.bpf.o
 else
-hv_interface_libhvinterface_la_SOURCES += hv-interface/bpf/without.c
+hv_interface_libhvinterface_la_SOURCES += hv-interface/bpf/without.c hv-interface/bpf/waits-none.c
 endif

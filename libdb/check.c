@@ -41,6 +41,24 @@ static struct vmop_error *check_none(struct vmop_db *db, const char *sql, const 
 	return err;
 }
 
+static struct vmop_error *check_waits(struct vmop_db *db)
+{
+	static const char *const checks[] = {
+		"SELECT interval FROM wait WHERE interval NOT IN (SELECT id FROM interval)",
+		"SELECT interval FROM wait WHERE domain NOT IN (SELECT id FROM domain)",
+		"SELECT interval FROM wait WHERE state = 1"
+		" AND cause NOT IN (SELECT id FROM culprit)",
+		"SELECT interval FROM exit_place WHERE interval NOT IN (SELECT id FROM interval)",
+		"SELECT interval FROM exit_place WHERE domain NOT IN (SELECT id FROM domain)",
+		"SELECT interval FROM exit_place WHERE image <> 0"
+		" AND image NOT IN (SELECT id FROM image)",
+	};
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(checks[0]); i++)
+		err = check_none(db, checks[i], "a missing reference of waits in interval");
+	return err;
+}
+
 static struct vmop_error *check_references(struct vmop_db *db)
 {
 	static const struct {
@@ -76,7 +94,7 @@ static struct vmop_error *check_references(struct vmop_db *db)
 				     "missing summary of chunk");
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(checks[0]); i++)
 		err = check_none(db, checks[i].sql, checks[i].what);
-	return err;
+	return err || db->version < VMOP_SCHEMA_WITH_WAITS ? err : check_waits(db);
 }
 
 struct checking {

@@ -50,6 +50,15 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_PUT_STACK_NODES] = "INSERT INTO stack_nodes VALUES(?1, ?2, ?3)",
 	[VMOP_DB_PUT_LOSS] = "INSERT INTO loss VALUES(?1, ?2, ?3, ?4, ?5)"
 			     " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
+	[VMOP_DB_PUT_WAIT] = "INSERT INTO wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+			     " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS
+			     ", time_ns = " VMOP_DB_SUM_OF_TIMES,
+	[VMOP_DB_PUT_EXIT_PLACE] = "INSERT INTO exit_place VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+				      " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
+	[VMOP_DB_PUT_CULPRIT] = "INSERT INTO culprit(kind, domain, name) VALUES(?1, ?2, ?3)"
+				" ON CONFLICT DO NOTHING",
+	[VMOP_DB_FIND_CULPRIT] =
+		"SELECT id FROM culprit WHERE kind = ?1 AND domain = ?2 AND name = ?3",
 };
 
 static int count_work(void *arg)

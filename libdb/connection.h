@@ -21,6 +21,11 @@
 	"CASE WHEN count > 9223372036854775807 - excluded.count THEN 9223372036854775807"          \
 	" ELSE count + excluded.count END"
 
+/* The same of the time of waits. */
+#define VMOP_DB_SUM_OF_TIMES                                                                       \
+	"CASE WHEN time_ns > 9223372036854775807 - excluded.time_ns THEN 9223372036854775807"      \
+	" ELSE time_ns + excluded.time_ns END"
+
 /* The statements that a writer prepares once. */
 enum vmop_db_statement {
 	VMOP_DB_BEGIN,
@@ -45,6 +50,10 @@ enum vmop_db_statement {
 	VMOP_DB_PUT_CHUNK,
 	VMOP_DB_PUT_STACK_NODES,
 	VMOP_DB_PUT_LOSS,
+	VMOP_DB_PUT_WAIT,
+	VMOP_DB_PUT_EXIT_PLACE,
+	VMOP_DB_PUT_CULPRIT,
+	VMOP_DB_FIND_CULPRIT,
 	VMOP_DB_N_STATEMENTS,
 };
 

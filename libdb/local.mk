@@ -33,6 +33,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/symbols/symbols.c libdb/symbols/symbols.h \
 	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \
+	libdb/waits.c \
 	libdb/walk.c \
 	libdb/walk-sums.c
 libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(XXHASH_CFLAGS) $(ZSTD_CFLAGS)

@@ -210,6 +210,12 @@ static struct vmop_error *drop(struct vmop_db *db, const struct oldest *oldest)
 		err = run_on(db, "DELETE FROM loss WHERE interval BETWEEN ?1 AND ?2", oldest->id,
 			     oldest->id, NULL);
 	if (!err)
+		err = run_on(db, "DELETE FROM wait WHERE interval BETWEEN ?1 AND ?2", oldest->id,
+			     oldest->id, NULL);
+	if (!err)
+		err = run_on(db, "DELETE FROM exit_place WHERE interval BETWEEN ?1 AND ?2",
+			     oldest->id, oldest->id, NULL);
+	if (!err)
 		err = run_on(db, "DELETE FROM interval WHERE id BETWEEN ?1 AND ?2", oldest->id,
 			     oldest->id, NULL);
 	return err ? err : note_dropped(db, oldest, samples);

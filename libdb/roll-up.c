@@ -48,6 +48,10 @@ enum statement {
 	NEW_INTERVAL,
 	MERGE_LOSSES,
 	DELETE_LOSSES,
+	MERGE_WAITS,
+	DELETE_WAITS,
+	MERGE_PLACES,
+	DELETE_PLACES,
 	BEGIN_SPAN,
 	END_SPAN,
 	UNDO_SPAN,
@@ -67,6 +71,15 @@ static const char *const sqls[N_STATEMENTS] = {
 			 " WHERE interval > ?1 AND interval <= ?2"
 			 " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 	[DELETE_LOSSES] = "DELETE FROM loss WHERE interval > ?1 AND interval <= ?2",
+	[MERGE_WAITS] = "INSERT INTO wait SELECT ?1, domain, vcpu, state, cause, count, time_ns"
+			" FROM wait WHERE interval > ?1 AND interval <= ?2"
+			" ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS
+			", time_ns = " VMOP_DB_SUM_OF_TIMES,
+	[DELETE_WAITS] = "DELETE FROM wait WHERE interval > ?1 AND interval <= ?2",
+	[MERGE_PLACES] = "INSERT INTO exit_place SELECT ?1, domain, cause, image, offset, count"
+			 " FROM exit_place WHERE interval > ?1 AND interval <= ?2"
+			    " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
+	[DELETE_PLACES] = "DELETE FROM exit_place WHERE interval > ?1 AND interval <= ?2",
 	[BEGIN_SPAN] = "SAVEPOINT span",
 	[END_SPAN] = "RELEASE span",
 	[UNDO_SPAN] = "ROLLBACK TO span",
@@ -359,10 +372,8 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
 		err = vmop_pile_store(&pile, roll->db, span->first);
-	if (!err)
-		err = run_through(roll, MERGE_LOSSES, 2, ids);
-	if (!err)
-		err = run_through(roll, DELETE_LOSSES, 2, ids);
+	for (enum statement i = MERGE_LOSSES; !err && i <= DELETE_PLACES; i++)
+		err = run_through(roll, i, 2, ids);
 	return err;
 }
 

@@ -154,17 +154,53 @@ static const struct object tables_of_v3[] = {
 	{NULL, NULL},
 };
 
+#define SUMMARY                                                                                    \
+	"CREATE TABLE summary(\n"                                                                  \
+	"  id INTEGER PRIMARY KEY CHECK(id >= 2147483648),\n"                                      \
+	"  level INTEGER NOT NULL,\n"                                                              \
+	"  start_ns INTEGER NOT NULL,\n"                                                           \
+	"  len_ns INTEGER NOT NULL,\n"                                                             \
+	"  first INTEGER NOT NULL REFERENCES interval,\n"                                          \
+	"  last INTEGER NOT NULL\n"                                                                \
+	") STRICT"
+
 static const struct object tables_of_v4[] = {
 	{"stack_nodes", STACK_NODES},
 	{"code", CODE},
-	{"summary", "CREATE TABLE summary(\n"
-		    "  id INTEGER PRIMARY KEY CHECK(id >= 2147483648),\n"
-		    "  level INTEGER NOT NULL,\n"
-		    "  start_ns INTEGER NOT NULL,\n"
-		    "  len_ns INTEGER NOT NULL,\n"
-		    "  first INTEGER NOT NULL REFERENCES interval,\n"
-		    "  last INTEGER NOT NULL\n"
+	{"summary", SUMMARY},
+	{NULL, NULL},
+};
+
+static const struct object tables_of_v5[] = {
+	{"stack_nodes", STACK_NODES},
+	{"code", CODE},
+	{"summary", SUMMARY},
+	{"culprit", "CREATE TABLE culprit(\n"
+		    "  id INTEGER PRIMARY KEY CHECK(id >= 1),\n"
+		    "  kind INTEGER NOT NULL,\n"
+		    "  domain INTEGER NOT NULL,\n"
+		    "  name TEXT NOT NULL,\n"
+		    "  UNIQUE(kind, domain, name)\n"
 		    ") STRICT"},
+	{"wait", "CREATE TABLE wait(\n"
+		 "  interval INTEGER NOT NULL REFERENCES interval,\n"
+		 "  domain INTEGER NOT NULL REFERENCES domain,\n"
+		 "  vcpu INTEGER NOT NULL,\n"
+		 "  state INTEGER NOT NULL,\n"
+		 "  cause INTEGER NOT NULL,\n"
+		 "  count INTEGER NOT NULL,\n"
+		 "  time_ns INTEGER NOT NULL,\n"
+		 "  PRIMARY KEY(interval, domain, vcpu, state, cause)\n"
+		 ") STRICT, WITHOUT ROWID"},
+	{"exit_place", "CREATE TABLE exit_place(\n"
+		       "  interval INTEGER NOT NULL REFERENCES interval,\n"
+		       "  domain INTEGER NOT NULL REFERENCES domain,\n"
+		       "  cause INTEGER NOT NULL,\n"
+		       "  image INTEGER NOT NULL,\n"
+		       "  offset INTEGER NOT NULL,\n"
+		       "  count INTEGER NOT NULL,\n"
+		       "  PRIMARY KEY(interval, domain, cause, image, offset)\n"
+		       ") STRICT, WITHOUT ROWID"},
 	{NULL, NULL},
 };
 
@@ -208,11 +244,23 @@ static const struct object views[] = {
 		   "FROM loss LEFT JOIN domain ON domain.id = loss.domain\n"
 		   "  LEFT JOIN event ON event.id = loss.event\n"
 		   "GROUP BY loss.name, loss.domain, loss.event"},
+	{"v_wait", "CREATE VIEW v_wait AS SELECT wait.interval AS interval,\n"
+		   "  domain.name AS domain, wait.vcpu AS vcpu,\n"
+		   "  CASE wait.state WHEN 0 THEN 'running' WHEN 1 THEN 'waiting'\n"
+		   "    WHEN 2 THEN 'quota' WHEN 3 THEN 'halted' WHEN 4 THEN 'blocked'\n"
+		   "    WHEN 5 THEN 'vmm' WHEN 6 THEN 'unknown' WHEN 7 THEN 'exit' END AS state,\n"
+		   "  CASE culprit.kind WHEN 0 THEN guest.name WHEN 3 THEN 'idle'\n"
+		   "    WHEN 4 THEN 'others' ELSE culprit.name END AS culprit,\n"
+		   "  CASE wait.state WHEN 7 THEN wait.cause & 4294967295 END AS reason,\n"
+		   "  wait.count AS count, wait.time_ns AS time_ns\n"
+		   "FROM wait LEFT JOIN domain ON domain.id = wait.domain\n"
+		   "  LEFT JOIN culprit ON wait.state = 1 AND culprit.id = wait.cause\n"
+		   "  LEFT JOIN domain AS guest ON guest.id = culprit.domain"},
 	{NULL, NULL},
 };
 
 _Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above contain it as 24 and 16777215");
-_Static_assert(VMOP_DB_SCHEMA_VERSION == 4, "a new version needs its own list of tables");
+_Static_assert(VMOP_DB_SCHEMA_VERSION == 5, "a new version needs its own list of tables");
 
 /* Return the list of the tables that not all versions have, or NULL if there is no such version. */
 static const struct object *tables_of(int version)
@@ -226,6 +274,8 @@ static const struct object *tables_of(int version)
 		return tables_of_v3;
 	case 4:
 		return tables_of_v4;
+	case 5:
+		return tables_of_v5;
 	default:
 		return NULL;
 	}

@@ -37,6 +37,9 @@
 /* The first version with the table summary. */
 #define VMOP_SCHEMA_WITH_SUMMARIES 4
 
+/* The first version with the tables culprit, wait and exit_place. */
+#define VMOP_SCHEMA_WITH_WAITS 5
+
 /* Summaries have ids from here on, which no interval can have: summary.h. */
 #define VMOP_SCHEMA_SUMMARY_MIN ((uint32_t)1 << 31)
 

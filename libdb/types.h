@@ -15,12 +15,13 @@
 #include "vmop/domain.h"
 #include "vmop/ids.h"
 #include "vmop/symbol.h"
+#include "vmop/waits.h"
 
 /*
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 4
+#define VMOP_DB_SCHEMA_VERSION 5
 
 struct vmop_db_event {
 	struct vmop_event_id id;
@@ -169,6 +170,46 @@ struct vmop_db_loss {
 	const char *name;
 	struct vmop_domain_id domain;
 	struct vmop_event_id event;
+	uint64_t count;
+};
+
+/* Who had the CPU while a vCPU waited for it. */
+struct vmop_db_culprit {
+	uint32_t id; /* given by libdb; 0: none */
+	enum vmop_culprit_kind kind;
+	struct vmop_domain_id domain; /* of GUEST; else 0 */
+	const char *name;	      /* of a CGROUP its path, of a PROCESS its command; else "" */
+};
+
+/* A part of a vCPU's time. */
+struct vmop_db_wait {
+	struct vmop_domain_id domain; /* the victim */
+	uint32_t vcpu;
+	enum vmop_wait_state state;
+	/*
+	 * Of WAITING: the id of the culprit.  Of EXIT: see vmop_db_exit_cause.  Else 0.
+	 */
+	uint64_t cause;
+	uint64_t count; /* how often it began */
+	uint64_t time_ns;
+};
+
+static inline uint64_t vmop_db_exit_cause(enum vmop_exit_machine machine, uint32_t reason)
+{
+	return (uint64_t)machine << 32 | reason;
+}
+
+/* Places of exits without an image. */
+#define VMOP_DB_EXIT_UNKNOWN 0	 /* kernel code that is not known */
+#define VMOP_DB_EXIT_USER 1	 /* user code */
+#define VMOP_DB_EXIT_ELSEWHERE 2 /* the places with fewer exits */
+
+/* Exits of a guest for one reason at one place of its code. */
+struct vmop_db_exit_place {
+	struct vmop_domain_id domain;
+	uint64_t cause;
+	struct vmop_image_id image; /* of the guest's kernel; 0: none */
+	uint64_t offset;	    /* in the image, as in cells; without one VMOP_DB_EXIT_... */
 	uint64_t count;
 };
 

@@ -412,6 +412,7 @@ static const struct setup_key {
 	{"guest-context", vmop_setup_set_guest_context, vmop_setup_put_guest_context, NO_LIST},
 	{"off-cpu", vmop_setup_set_off_cpu, vmop_setup_put_off_cpu, NO_LIST},
 	{"off-cpu-states", vmop_setup_set_off_cpu_states, vmop_setup_put_off_cpu_states, NO_LIST},
+	{"waits", vmop_setup_set_waits, vmop_setup_put_waits, NO_LIST},
 	{"code", vmop_setup_set_code, vmop_setup_put_code, NO_LIST},
 	{"callgraph", vmop_setup_set_callgraph, vmop_setup_put_callgraph, NO_LIST},
 	{"callgraph-depth", vmop_setup_set_callgraph_depth, vmop_setup_put_callgraph_depth,

@@ -112,6 +112,7 @@ struct vmop_setup {
 					0: never read it */
 	struct vmop_off_cpu off_cpu; /* keys off-cpu and off-cpu-states */
 	enum vmop_setup_context guest_context;
+	bool waits; /* divide the time of guests' vCPUs: who had the CPU, exits by reason */
 	uint64_t code_bytes; /* room for generated code in a session; 0: it is not stored */
 	struct vmop_stack_options stacks; /* keys callgraph and callgraph-depth */
 	uint64_t buffer_bytes;		  /* per CPU; 0: the source's default */

@@ -143,6 +143,38 @@ static void put_guest_context(const json_t *status)
 		control_put_row("", counts);
 }
 
+/* Print whether the time of vCPUs is divided, and the cost. */
+static void put_waits(const json_t *status)
+{
+	const json_t *waits = json_object_get(status, "waits");
+	const char *note = control_text(waits, "note");
+	uint64_t vcpus = control_number(waits, "vcpus"), refused = control_number(waits, "refused");
+	if (!json_is_object(waits))
+		return;
+	printf("%-*s", CONTROL_LABEL_WIDTH, "vCPU time");
+	if (!json_is_true(json_object_get(waits, "on"))) {
+		fputs("not divided, because ", stdout);
+		control_put(waits, "note");
+		putchar('\n');
+		return;
+	}
+	printf("of %" PRIu64 " vCPU%s, %" PRIu64 " switches and %" PRIu64
+	       " exits; %.3f %% of a CPU",
+	       vcpus, vcpus == 1 ? "" : "s", control_number(waits, "switches"),
+	       control_number(waits, "exits"), control_real(waits, "cpu_percent"));
+	printf(" (%.0f ns a switch, %.0f a wake-up, %.0f an exit)\n",
+	       control_real(waits, "switch_ns"), control_real(waits, "wakeup_ns"),
+	       control_real(waits, "exit_ns"));
+	if (refused)
+		printf("%-*s%" PRIu64 " vCPUs are not watched: there are too many\n",
+		       CONTROL_LABEL_WIDTH, "", refused);
+	if (note) {
+		printf("%-*sexits are not counted: ", CONTROL_LABEL_WIDTH, "");
+		control_put(waits, "note");
+		putchar('\n');
+	}
+}
+
 struct loss {
 	const char *member, *label;
 };
@@ -407,6 +439,7 @@ static void put_session(const json_t *status)
 	put_events(status);
 	put_callgraph(status);
 	put_guest_context(status);
+	put_waits(status);
 	put_samples(status);
 	put_losses(status);
 	put_pauses(status);

@@ -33,6 +33,7 @@ enum option_key {
 	KEY_OFF_CPU,
 	KEY_OFF_CPU_STATES,
 	KEY_GUEST_CONTEXT,
+	KEY_WAITS,
 	KEY_CODE,
 	KEY_CALLGRAPH_DEPTH,
 	KEY_LADDER,
@@ -86,6 +87,10 @@ static const struct argp_option other_options[] = {
 	{"guest-context", KEY_GUEST_CONTEXT, "WHEN", OPTION_ARG_OPTIONAL,
 	 "Capture what guests run at each sample: on, off, or auto (default: if guests are "
 	 "passive); WHEN left out: on",
+	 GROUP_SETUP},
+	{"waits", KEY_WAITS, "on|off", OPTION_ARG_OPTIONAL,
+	 "Divide the time of guests' vCPUs: running, halted, waiting and for whom, its own quota, "
+	 "exits by reason; left out: on (default: off)",
 	 GROUP_SETUP},
 	{"code", KEY_CODE, "on|off|SIZE", 0,
 	 "Store bytes of sampled code, for vmopannotate: generated, of guests, of the kernel: on "

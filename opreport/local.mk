@@ -46,6 +46,9 @@ opreport_libopreport_la_SOURCES = \
 	opreport/gate/exact-test.c opreport/gate/exact-test.h \
 	opreport/gate/figures.c opreport/gate/figures.h \
 	opreport/gate/gate.c opreport/gate/gate.h \
+	opreport/waits/exit-reason.c opreport/waits/exit-reason.h \
+	opreport/waits/waits.c opreport/waits/waits.h \
+	opreport/waits/waits-sheet.c opreport/waits/waits-sheet.h \
 	opreport/gate/gate-options.c opreport/gate/gate-options.h \
 	opreport/gate/shares.c opreport/gate/shares.h \
 	opreport/gate/shares-json.c opreport/gate/shares-json.h \

@@ -132,8 +132,40 @@ static struct vmop_error *check_report(const struct vmop_settings *settings)
 	return err || settings->kind == VMOP_REPORT_CHART ? err : check_stacks(settings);
 }
 
+/* Refuse options that the time of vCPUs cannot honour: it is not made of samples. */
+static struct vmop_error *check_waits(const struct vmop_settings *settings)
+{
+	const struct vmop_arrangement *arrangement = &settings->arrangement;
+	const struct {
+		bool is_wrong;
+		const char *option;
+	} wrong[] = {
+		{settings->kind != VMOP_REPORT_ROWS, "a report of call stacks or a chart"},
+		{settings->children, "--children"},
+		{settings->series.is_wanted, "--over"},
+		{settings->braces.n, "{ SPEC... } { SPEC... }"},
+		{settings->list_sessions, "--list-sessions"},
+		{settings->by || settings->wants_symbols || settings->query.details,
+		 "--by, --symbols or --details"},
+		{settings->has_threshold || settings->has_top, "--threshold or --top"},
+		{arrangement->n_sort || arrangement->reverse, "--sort or --reverse-sort"},
+		{settings->ratios.n > 0, "--ratio"},
+		{settings->include.n || settings->exclude.n,
+		 "--include-symbols or --exclude-symbols"},
+		{settings->report.accumulated || settings->report.show_address,
+		 "--accumulated or --show-address"},
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		if (wrong[i].is_wrong)
+			return vmop_error_new(VMOP_ERROR_USAGE, "--waits does not go with %s",
+					      wrong[i].option);
+	return NULL;
+}
+
 struct vmop_error *vmop_settings_check(const struct vmop_settings *settings)
 {
+	if (settings->waits)
+		return check_waits(settings);
 	struct vmop_error *err = settings->chart.is_wanted ? vmop_chart_check_build() : NULL;
 	if (err)
 		return err;

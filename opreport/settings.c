@@ -45,6 +45,7 @@ enum {
 	KEY_CALLEE,
 	KEY_INLINES,
 	KEY_PER,
+	KEY_WAITS,
 };
 
 static const struct argp_option options[] = {
@@ -90,6 +91,11 @@ static const struct argp_option options[] = {
 	{"inlines", KEY_INLINES, "SECONDS", OPTION_ARG_OPTIONAL,
 	 "Also the functions that the compiler inlined, by DWARF, within SECONDS of CPU time "
 	 "(default: 10)",
+	 2},
+	{NULL, 0, NULL, 0, "Time of guests' vCPUs (sessions recorded with --waits):", 2},
+	{"waits", KEY_WAITS, "WORD", OPTION_ARG_OPTIONAL,
+	 "Instead of samples: running, halted, waiting and for whom, by guests (the default) or "
+	 "vcpus; culprits: who had the CPU while each guest waited; exits: by reason",
 	 2},
 	{NULL, 0, NULL, 0, "Comparisons, { SPEC... } { SPEC... }:", 2},
 	{"per", KEY_PER, "WORD", 0,
@@ -147,6 +153,12 @@ static const struct vmop_option_word accounting_words[] = {
 
 static const struct vmop_option_word tree_words[] = {
 	{"callers", VMOP_REPORT_CALLERS}, {"callees", VMOP_REPORT_CALLEES}, {0}};
+
+static const struct vmop_option_word waits_words[] = {{"guests", VMOP_WAITS_GUESTS},
+						      {"vcpus", VMOP_WAITS_VCPUS},
+						      {"culprits", VMOP_WAITS_CULPRITS},
+						      {"exits", VMOP_WAITS_BY_REASON},
+						      {0}};
 
 /* Parse --sort.  Another word is taken for the name of a ratio or an event, and checked later. */
 static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,
@@ -257,10 +269,15 @@ static struct vmop_error *find_format(struct vmop_settings *settings, const char
 static struct vmop_error *take_output_option(struct vmop_settings *settings, int key, char *arg)
 {
 	uint64_t width = 0;
+	unsigned table = 0;
 	struct vmop_error *err;
 	switch (key) {
 	case KEY_FORMAT:
 		return find_format(settings, arg);
+	case KEY_WAITS:
+		err = vmop_option_word_parse(waits_words, "--waits", arg ? arg : "guests", &table);
+		settings->waits = table;
+		return err;
 	case KEY_WIDTH:
 		err = vmop_option_number_parse("--width", arg, 10000, &width);
 		settings->output_options.width_columns = width;
@@ -376,6 +393,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FORMAT:
 	case KEY_WIDTH:
+	case KEY_WAITS:
 		err = take_output_option(settings, key, arg);
 		break;
 	default:

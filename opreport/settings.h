@@ -18,6 +18,7 @@
 #include "opreport/query/spec.h"
 #include "opreport/series/series-options.h"
 #include "opreport/stacks/tree-output.h"
+#include "opreport/waits/waits-sheet.h"
 
 /* The kinds of reports. */
 enum vmop_report_kind {
@@ -54,6 +55,7 @@ struct vmop_settings {
 	bool callgraph, children; /* --callgraph, --children */
 	bool inlines;		  /* --inlines, within this CPU time */
 	uint64_t inlines_cpu_ns;
+	enum vmop_waits_table waits; /* --waits: this table of vCPUs' time instead of samples */
 	struct vmop_error *err; /* the first error, if argp_parse returned EINVAL */
 };
 

@@ -381,6 +381,20 @@ static struct vmop_error *list_sessions(struct vmop_settings *settings)
 	return err;
 }
 
+static struct vmop_error *report_waits(struct vmop_settings *settings)
+{
+	struct vmop_waits_facts_of facts = {0};
+	struct vmop_waits_sheet *sheet = NULL;
+	struct vmop_error *err = vmop_waits_load(&settings->spec, &facts);
+	if (!err)
+		err = vmop_waits_sheet_create(&facts, settings->waits, &sheet);
+	if (!err)
+		err = print_sheet(settings, vmop_waits_sheet_of(sheet));
+	vmop_waits_sheet_destroy(sheet);
+	vmop_waits_facts_deinit(&facts);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	vmop_heap_prefer_huge_pages();
@@ -400,6 +414,7 @@ int main(int argc, char **argv)
 		err = settings.gate.quiet      ? NULL
 		      : settings.braces.n      ? vmop_compare_report(&settings)
 		      : settings.list_sessions ? list_sessions(&settings)
+		      : settings.waits	       ? report_waits(&settings)
 					       : report_session(&job);
 	bool is_crossed = false;
 	if (!err)

@@ -35,7 +35,8 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/rings
 if HAVE_BPF
 hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps tests/unit/hv-interface/bpf/kernel-reader \
-	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object
+	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object \
+	tests/unit/hv-interface/bpf/waits
 endif
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -65,6 +66,8 @@ tests_unit_hv_interface_bpf_object_CPPFLAGS = $(hv_interface_test_cppflags) $(LI
 tests_unit_hv_interface_bpf_object_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_perf_rate_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_rate_LDADD = $(hv_interface_test_ldadd) libutil/libutil.la
+tests_unit_hv_interface_bpf_waits_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_waits_LDADD = $(hv_interface_test_ldadd) -lpthread
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)

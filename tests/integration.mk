@@ -21,7 +21,7 @@ integration_tests = \
 	tests/integration/daemon-callgraph-files.sh \
 	tests/integration/daemon-callgraph-hard.sh \
 	tests/integration/daemon-callgraph-programs.sh \
-	tests/integration/daemon-guest-context.sh tests/integration/daemon-guest-reset.sh \
+	tests/integration/daemon-guest-context.sh tests/integration/daemon-waits.sh tests/integration/daemon-guest-reset.sh \
 	tests/integration/daemon-jitdump.sh \
 	tests/integration/daemon-quiet.sh \
 	tests/integration/daemon-perf-map.sh \

@@ -38,6 +38,8 @@ opreport_unit_tests += tests/unit/opreport/charts/chart-settings tests/unit/opre
 	tests/unit/opreport/charts/time-grid tests/unit/opreport/query/time-slots \
 	tests/unit/opreport/query/overlap tests/unit/opreport/query/time-steps \
 	tests/unit/opreport/gate/bound \
+	tests/unit/opreport/waits/exit-reason \
+	tests/unit/opreport/waits/waits-sheet \
 	tests/unit/opreport/gate/change tests/unit/opreport/gate/shares-json
 if HAVE_CHARTS
 opreport_unit_tests += tests/unit/opreport/charts/chart-output tests/unit/opreport/charts/palette
@@ -85,6 +87,10 @@ tests_unit_opreport_charts_scale_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_charts_scale_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_charts_time_grid_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_charts_time_grid_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_waits_exit_reason_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_waits_exit_reason_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_waits_waits_sheet_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_waits_waits_sheet_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_gate_bound_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_gate_bound_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_gate_change_CPPFLAGS = $(opreport_test_cppflags)

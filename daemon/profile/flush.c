@@ -237,6 +237,8 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 					  profiler);
 	if (!err)
 		err = vmop_stacked_chunk_put(&profiler->stacked, profiler->db);
+	if (!err && profiler->waits)
+		err = vmop_guest_waits_store(profiler->waits, profiler->db);
 	if (!err)
 		count_rejected(profiler);
 	if (!err)
@@ -261,6 +263,8 @@ static void stored(struct vmop_profiler *profiler)
 	if (profiler->short_lived.n_over > VMOP_SHORT_LIVED_APART)
 		profiler->n_short_lived += profiler->short_lived.n_over;
 	vmop_aggregate_reset(&profiler->aggregate);
+	if (profiler->waits)
+		vmop_guest_waits_stored(profiler->waits);
 	if (profiler->stacks)
 		vmop_stacks_stored(profiler->stacks);
 	vmop_images_sweep(&profiler->images);
@@ -271,6 +275,8 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 {
 	vmop_attribution_resolve_late(&profiler->attribution, profiler->is_ending);
 	vmop_domains_identify_new(&profiler->domains);
+	if (profiler->waits)
+		vmop_guest_waits_gather(profiler->waits);
 	examine(profiler);
 	count_losses(profiler);
 	struct vmop_error *err = NULL;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/guest/provider.h"
+#include "daemon/guest/waits.h"
 #include "daemon/host/code/code-store.h"
 #include "daemon/host/code/kernel-code.h"
 #include "daemon/host/examine.h"
@@ -39,6 +40,8 @@ struct vmop_profiler {
 	struct vmop_attribution attribution;
 	struct vmop_guests *guests;	   /* NULL: guests are not introspected */
 	struct vmop_guest_watch *watch;	   /* of a detached profiler, for the next one; or NULL */
+	struct vmop_guest_waits *waits;	   /* NULL: the time of vCPUs is not divided */
+	char *no_waits;			   /* the reason, if the set-up asks for it; or NULL */
 	struct vmop_stacks *stacks;	   /* NULL: call stacks are not kept */
 	struct vmop_stacked_chunk stacked; /* of the interval that is being stored */
 	struct vmop_domain_provider *provider;

@@ -204,6 +204,41 @@ static struct vmop_error *create_code(struct vmop_profiler *profiler, uint64_t m
 	return err;
 }
 
+/*
+ * Begin to divide the time of guests' vCPUs. Where that is not possible, the session goes on
+ * without, and has the reason.
+ */
+static struct vmop_error *create_waits(struct vmop_profiler *profiler,
+				       const struct vmop_profiler_options *options)
+{
+	if (!options->setup->waits)
+		return NULL;
+	struct vmop_error *err = NULL;
+	if (!profiler->root || *profiler->root)
+		profiler->no_waits = strdup("the records are of another machine");
+	else
+		err = vmop_guest_waits_create(&profiler->domains, &profiler->waits);
+	if (err && err->code == VMOP_ERROR_CANT) {
+		profiler->no_waits = strdup(err->message);
+		vmop_log_warning("the time of vCPUs is not divided (--waits): %s", err->message);
+		vmop_error_destroy(err);
+		err = NULL;
+	}
+	if (!err && profiler->no_waits) {
+		_cleanup_free_ char *text = NULL;
+		if (asprintf(&text, "off, because %s", profiler->no_waits) < 0)
+			return &vmop_error_no_memory;
+		return vmop_db_put_info(profiler->db, "waits", text);
+	}
+	if (err || !profiler->waits)
+		return err ? err : &vmop_error_no_memory;
+	const char *no_exits = vmop_guest_waits_no_exits(profiler->waits);
+	err = vmop_db_put_info(profiler->db, "waits", "on");
+	if (!err && no_exits)
+		err = vmop_db_put_info(profiler->db, "no_exits", no_exits);
+	return err;
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -300,7 +335,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.blocked_event = {(uint32_t)vmop_source_n_events(profiler->source)},
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
-	return put_known(profiler);
+	err = create_waits(profiler, options);
+	return err ? err : put_known(profiler);
 }
 
 struct vmop_error *vmop_profiler_create(const struct vmop_profiler_options *options,
@@ -334,6 +370,8 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_jitdumps_destroy(profiler->jitdumps);
 	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
+	vmop_guest_waits_destroy(profiler->waits);
+	free(profiler->no_waits);
 	vmop_guest_watch_destroy(profiler->watch);
 	vmop_code_store_destroy(profiler->code);
 	vmop_stacks_destroy(profiler->stacks);
@@ -520,6 +558,8 @@ void vmop_profiler_detach(struct vmop_profiler *profiler)
 	if (profiler->guests)
 		profiler->watch = vmop_guests_end_session(profiler->guests);
 	profiler->guests = profiler->attribution.guests = NULL;
+	vmop_guest_waits_destroy(profiler->waits);
+	profiler->waits = NULL;
 	profiler->provider->ops->detach(profiler->provider);
 	profiler->db = NULL;
 }
@@ -578,6 +618,18 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 	};
 	if (profiler->stacks)
 		vmop_stacks_facts(profiler->stacks, &ret->stacks);
+}
+
+bool vmop_profiler_waits(const struct vmop_profiler *profiler, struct vmop_waits_facts *ret,
+			 const char **ret_note)
+{
+	*ret = (struct vmop_waits_facts){0};
+	*ret_note = profiler->no_waits;
+	if (!profiler->waits)
+		return false;
+	vmop_guest_waits_facts(profiler->waits, ret);
+	*ret_note = vmop_guest_waits_no_exits(profiler->waits);
+	return true;
 }
 
 bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,

@@ -28,6 +28,7 @@
 struct vmop_blocked_facts; /* guest/off-cpu/batch.h */
 struct vmop_guest_view;	   /* guest/view.h */
 struct vmop_profiler;
+struct vmop_waits_facts;   /* hv-interface/bpf/waits.h */
 
 /*
  * Create a profiler, and put the facts that are known at the start into db: events, the host's
@@ -122,6 +123,13 @@ struct vmop_profiler_stats {
 };
 /* Set *ret to the present counts. */
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
+
+/*
+ * Return whether the time of vCPUs is divided, and set *ret to the counts. *ret_note: why exits are
+ * not counted; or, if it is not, the reason; NULL: the set-up does not ask for it.
+ */
+bool vmop_profiler_waits(const struct vmop_profiler *profiler, struct vmop_waits_facts *ret,
+			 const char **ret_note);
 
 /*
  * Return event i of the session, from 0; NULL past the last. The event of blocked threads comes

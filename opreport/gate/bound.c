@@ -10,7 +10,7 @@
 
 #define ACCEPTED                                                                                   \
 	"[each ]FIGURE OP NUMBER, as in 'symbol:crc32* > 5%%': domain: image: symbol: task: "      \
-	"cgroup:GLOB and unattributed with a share, lost[:NAME] with a share or a number, ipc, "   \
+	"cgroup: steal:GLOB and unattributed with a share, lost[:NAME] with a share or a number, ipc, "   \
 	"cpi, mpki or a --ratio with a number; OP is > >= < or <="
 
 /* The kind of a figure's number. */
@@ -25,6 +25,7 @@ static const struct figure {
 	{"symbol:", VMOP_GATE_SYMBOL, SHARE}, {"task:", VMOP_GATE_TASK, SHARE},
 	{"cgroup:", VMOP_GATE_CGROUP, SHARE}, {"unattributed", VMOP_GATE_UNATTRIBUTED, SHARE},
 	{"lost:", VMOP_GATE_LOST, ANY},	      {"lost", VMOP_GATE_LOST, ANY},
+	{"steal:", VMOP_GATE_STEAL, SHARE},
 };
 
 static struct vmop_error *malformed(const char *text)

@@ -4,6 +4,7 @@
  *
  *	domain:GLOB image:GLOB symbol:GLOB task:GLOB cgroup:GLOB
  *			   the share of all rows that match, in percent; with "each" of any row
+ *	steal:GLOB	   what vCPUs of guests waited for the CPU, in percent of their time
  *	unattributed	   the share of samples without an image
  *	lost		   samples that were dropped, as a share of all that were taken; or, without
  *%, their number lost:NAME	   one kind of loss, likewise: vmop-session(5) lists them RATIO
@@ -25,6 +26,7 @@ enum vmop_figure_kind {
 	VMOP_GATE_UNATTRIBUTED,
 	VMOP_GATE_LOST,
 	VMOP_GATE_RATIO,
+	VMOP_GATE_STEAL,
 };
 
 enum vmop_bound_op { VMOP_ABOVE, VMOP_AT_LEAST, VMOP_BELOW, VMOP_AT_MOST };

@@ -9,6 +9,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "opreport/gate/figures.h"
+#include "opreport/waits/waits.h"
 
 /* A gate while it is checked. */
 struct gate {
@@ -109,8 +110,21 @@ static struct vmop_error *check_ratio(struct gate *gate, const struct vmop_bound
 	return err;
 }
 
+static struct vmop_error *check_steal(struct gate *gate, const struct vmop_bound *bound)
+{
+	double percent;
+	struct vmop_error *err =
+		vmop_waits_steal_percent(gate->request->spec, bound->word, &percent);
+	if (!err && vmop_bound_is_crossed(bound, percent) && add_violation(gate))
+		vmop_log(VMOP_LOG_ERROR, "%s: it is %.4g %% of the vCPUs' time", bound->text,
+			 percent);
+	return err ? vmop_error_prefix(err, "--fail-if='%s'", bound->text) : NULL;
+}
+
 static struct vmop_error *check_bound(struct gate *gate, const struct vmop_bound *bound)
 {
+	if (bound->kind == VMOP_GATE_STEAL)
+		return check_steal(gate, bound);
 	struct vmop_error *err = run(gate, vmop_figure_dimensions(bound));
 	if (err)
 		return err;

@@ -50,6 +50,7 @@ refuse 2 "between 1 and 127" control --setup --callgraph-depth=0
 refuse 2 "between 1 and 127" control --setup --callgraph-depth=many
 refuse 2 "'cfi' is not an option" control --setup -c cfi
 refuse 2 "on, off, auto" control --setup --guest-context=maybe
+refuse 2 "not on or off" control --setup --waits=maybe
 refuse 2 "--callgraph goes with" control --stop --callgraph
 refuse 2 "'all' can't be combined with another name" control --setup --passive-domains=all,a
 refuse 2 "active-domains: 'all' can't be combined with another name" control --setup --active-domains=all,a
@@ -130,6 +131,9 @@ is "no call stacks" "$(callgraph)" = ""
 expect 0 "guest-context = on" control --setup --config="$work/stacks" --guest-context -V
 expect 0 "guest-context = off" control --setup --config="$work/stacks" --guest-context=off -V
 expect 0 "" control --setup --config="$work/stacks" --guest-context=auto
+expect 0 "waits = on" control --setup --config="$work/stacks" --waits -V
+expect 0 "" control --setup --config="$work/stacks" --waits=off
+is "lines of waits" "$(grep -c waits "$work/stacks")" -eq 0
 is "lines of guest-context" "$(grep -c guest-context "$work/stacks")" -eq 0
 # The file is read and never executed; errors name the line.
 printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"

@@ -510,8 +510,8 @@ static void refused(void **state)
 	assert_refused("other", VMOP_ERROR_CORRUPT, "not a session file");
 
 	assert_ok(vmop_db_finish(new_session("newer")));
-	run_sql("newer", "PRAGMA user_version=5");
-	assert_refused("newer", VMOP_ERROR_NEWER, "format is 5");
+	run_sql("newer", "PRAGMA user_version=6");
+	assert_refused("newer", VMOP_ERROR_NEWER, "format is 6");
 	run_sql("newer", "PRAGMA user_version=0");
 	assert_refused("newer", VMOP_ERROR_CORRUPT, "format 0");
 	run_sql("newer", "PRAGMA user_version=1; PRAGMA application_id=7");

@@ -58,6 +58,7 @@ static void every_key(void **state)
 			   "off-cpu = 25\n"
 			   "off-cpu-states = d, R\n"
 			   "guest-context = on\n"
+			   "waits = on\n"
 			   "code = 64K\n"
 			   "callgraph = cfi:32K\n"
 			   "callgraph-depth = 64\n"
@@ -88,6 +89,7 @@ static void every_key(void **state)
 	assert_int_equal(setup.off_cpu.hz, 25);
 	assert_int_equal(setup.off_cpu.states, VMOP_OFF_CPU_UNINTERRUPTIBLE | VMOP_OFF_CPU_READY);
 	assert_int_equal(setup.guest_context, VMOP_SETUP_CONTEXT_ON);
+	assert_true(setup.waits);
 	assert_int_equal(setup.code_bytes, 65536);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
 	assert_int_equal(setup.stacks.user_stack_bytes, 32768);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What both sides of the BPF program of waits share: the maps' keys and values, and its settings. */
+#ifndef VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
+#define VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
+
+#include "vmop/waits.h"
+
+#define VMOP_WAITS_MAX_VICTIMS 1024 /* threads of vCPUs */
+#define VMOP_WAITS_MASK_WORDS (VMOP_WAITS_MAX_VICTIMS / 64)
+#define VMOP_WAITS_MAX_PAIRS 16384   /* of a victim and a culprit */
+#define VMOP_WAITS_MAX_EXITS 16384   /* of a victim and a reason */
+#define VMOP_WAITS_MAX_ADDRESSES 8192 /* of a guest, a reason and an address; the least used go */
+#define VMOP_WAITS_MAX_GUESTS 4096
+
+/* Every so many runs of a program its time is measured. */
+#define VMOP_WAITS_MEASURED 64
+
+/* The slot of a victim is its index in the map; 0 is none. */
+struct vmop_waits_victim {
+	uint64_t since_ns; /* until then its time is charged; of CLOCK_MONOTONIC */
+	uint64_t task;	   /* address of its task_struct; 0: not seen yet */
+	uint64_t times_ns[VMOP_WAIT_N_STATES], counts[VMOP_WAIT_N_STATES];
+	uint64_t others_ns; /* of WAITING, for which the map of pairs had no room */
+	uint64_t off_ns;    /* all states but RUNNING */
+	uint64_t exit_ns;   /* the open exit; 0: none */
+	uint64_t off_at_exit_ns;
+	uint32_t reason; /* of the open exit */
+	uint32_t state;
+	uint32_t cpu; /* where it runs or waits */
+	uint32_t is_throttled;
+	uint32_t tid;	/* 0: the slot is free */
+	uint32_t guest; /* the number that the user gave */
+};
+
+/* A CPU. Other CPUs set and clear bits of its mask. */
+struct vmop_waits_cpu {
+	uint64_t waiting[VMOP_WAITS_MASK_WORDS]; /* by slot */
+	uint64_t task;				 /* that runs there; 0: not seen yet */
+	uint64_t n_switches, n_wakeups, n_exits, n_entries;
+	/* By enum vmop_waits_program: the runs that were measured. */
+	uint64_t measured[4], measured_ns[4];
+};
+
+enum vmop_waits_program {
+	VMOP_WAITS_SWITCH,
+	VMOP_WAITS_WAKEUP,
+	VMOP_WAITS_EXIT,
+	VMOP_WAITS_ENTRY,
+};
+#define VMOP_WAITS_N_PROGRAMS 4
+
+struct vmop_waits_pair_key {
+	uint32_t slot;
+	uint32_t kind;	/* enum vmop_culprit_kind */
+	uint64_t id[2]; /* the guest's number; the cgroup's id; or the command's 16 bytes */
+};
+
+struct vmop_waits_pair {
+	uint64_t time_ns, count;
+	uint32_t tgid; /* a process of the culprit */
+	uint32_t reserved;
+};
+
+struct vmop_waits_exit_key {
+	uint32_t slot, reason;
+};
+
+struct vmop_waits_exit {
+	uint64_t count, time_ns;
+};
+
+struct vmop_waits_address_key {
+	uint32_t guest, reason;
+	uint64_t address;
+};
+
+/* Constants of the running kernel, set before the program is loaded. */
+struct vmop_waits_settings {
+	uint32_t has_state_argument;  /* of sched_switch: Linux 5.18 */
+	uint32_t reason_at, class_at; /* in the record of kvm_exit; class_at 0: there is none */
+	uint32_t address_at;
+};
+#define VMOP_WAITS_SETTINGS_SECTION ".rodata.vmop"
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the BPF program of waits has added to its maps since the last call. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without memory, HASH_ADD leaves an element's tbl NULL instead of ending the program. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "hv-interface/bpf/waits-open.h"
+
+/* Calls after which an entry that stays the same is dropped: names of commands come and go. */
+#define STALE_CALLS 600
+
+enum { KEY_BYTES = 24, VALUE_BYTES = 24, ENTRIES = 16384 };
+_Static_assert(sizeof(struct vmop_waits_pair_key) <= KEY_BYTES &&
+		       sizeof(struct vmop_waits_exit_key) <= KEY_BYTES &&
+		       sizeof(struct vmop_waits_address_key) <= KEY_BYTES,
+	       "keys fit");
+_Static_assert(sizeof(struct vmop_waits_pair) <= VALUE_BYTES &&
+		       sizeof(struct vmop_waits_exit) <= VALUE_BYTES,
+	       "values fit");
+_Static_assert(VMOP_WAITS_MAX_PAIRS <= ENTRIES && VMOP_WAITS_MAX_EXITS <= ENTRIES &&
+		       VMOP_WAITS_MAX_ADDRESSES <= ENTRIES,
+	       "maps fit");
+
+struct seen_key {
+	uint64_t map; /* enum vmop_waits_map */
+	uint8_t bytes[KEY_BYTES];
+};
+
+struct vmop_waits_seen {
+	UT_hash_handle hh;
+	struct seen_key key;
+	uint64_t count, time_ns;
+	unsigned n_unchanged;
+};
+
+struct vmop_error *vmop_waits_sums_init(struct vmop_waits_sums *sums)
+{
+	sums->slots[0].tid = UINT32_MAX; /* the program takes 0 for no slot */
+	sums->keys = malloc((size_t)ENTRIES * KEY_BYTES);
+	sums->values = malloc((size_t)ENTRIES * VALUE_BYTES);
+	return sums->keys && sums->values ? NULL : &vmop_error_no_memory;
+}
+
+void vmop_waits_sums_deinit(struct vmop_waits_sums *sums)
+{
+	struct vmop_waits_seen *seen, *next;
+	HASH_ITER (hh, sums->seen, seen, next) {
+		HASH_DEL(sums->seen, seen);
+		free(seen);
+	}
+	free(sums->keys);
+	free(sums->values);
+}
+
+void vmop_waits_settle(const struct vmop_waits *waits)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	bpf_prog_test_run_opts(waits->settle_fd, &opts);
+}
+
+/* Read a whole hash map into sums->keys and values. Return the number of its entries. */
+static uint32_t read_map(struct vmop_waits *waits, enum vmop_waits_map map, uint32_t max)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t n = max, position;
+	int status = bpf_map_lookup_batch(waits->maps[map], NULL, &position, waits->sums.keys,
+					  waits->sums.values, &n, &opts);
+	return status == 0 || errno == ENOENT ? n : 0;
+}
+
+static void forget(struct vmop_waits *waits, struct vmop_waits_seen *seen)
+{
+	bpf_map_delete_elem(waits->maps[seen->key.map], seen->key.bytes);
+	HASH_DEL(waits->sums.seen, seen);
+	free(seen);
+}
+
+/*
+ * Replace a map's value by what was added to it. False: nothing was. A value below the last one is
+ * of an entry that was dropped and came again.
+ */
+static bool take(struct vmop_waits *waits, enum vmop_waits_map map, const void *key,
+		 size_t key_bytes, uint64_t *count, uint64_t *time_ns)
+{
+	struct seen_key of = {.map = map};
+	struct vmop_waits_seen *seen;
+	memcpy(of.bytes, key, key_bytes);
+	HASH_FIND(hh, waits->sums.seen, &of, sizeof(of), seen);
+	if (!seen) {
+		seen = calloc(1, sizeof(*seen));
+		if (!seen)
+			return false;
+		seen->key = of;
+		HASH_ADD(hh, waits->sums.seen, key, sizeof(seen->key), seen);
+		if (!seen->hh.tbl) {
+			free(seen);
+			return false;
+		}
+	}
+	if (*count < seen->count || *time_ns < seen->time_ns)
+		seen->count = seen->time_ns = 0;
+	uint64_t count_before = seen->count, time_before_ns = seen->time_ns;
+	seen->count = *count;
+	seen->time_ns = *time_ns;
+	*count -= count_before;
+	*time_ns -= time_before_ns;
+	if (*count || *time_ns) {
+		seen->n_unchanged = 0;
+		return true;
+	}
+	if (++seen->n_unchanged > STALE_CALLS)
+		forget(waits, seen);
+	return false;
+}
+
+static void take_pairs(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	uint32_t n = read_map(waits, VMOP_WAITS_PAIRS, VMOP_WAITS_MAX_PAIRS);
+	const struct vmop_waits_pair_key *keys = waits->sums.keys;
+	const struct vmop_waits_pair *values = waits->sums.values;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct vmop_waits_slot *slot =
+			&waits->sums.slots[keys[i].slot % VMOP_WAITS_MAX_VICTIMS];
+		struct vmop_waits_amount amount = {
+			.guest = slot->guest,
+			.vcpu = slot->vcpu,
+			.state = VMOP_WAIT_WAITING,
+			.culprit = keys[i].kind,
+			.culprit_id = keys[i].id[0],
+			.culprit_pid = values[i].tgid,
+			.count = values[i].count,
+			.time_ns = values[i].time_ns,
+		};
+		if (amount.culprit == VMOP_CULPRIT_PROCESS) {
+			memcpy(amount.culprit_comm, keys[i].id, sizeof(keys[i].id));
+			amount.culprit_id = 0;
+		}
+		if (slot->tid && take(waits, VMOP_WAITS_PAIRS, &keys[i], sizeof(keys[i]),
+				      &amount.count, &amount.time_ns))
+			sink->amount(sink->arg, &amount);
+	}
+}
+
+static void take_exits(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	uint32_t n = read_map(waits, VMOP_WAITS_EXITS, VMOP_WAITS_MAX_EXITS);
+	const struct vmop_waits_exit_key *keys = waits->sums.keys;
+	const struct vmop_waits_exit *values = waits->sums.values;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct vmop_waits_slot *slot =
+			&waits->sums.slots[keys[i].slot % VMOP_WAITS_MAX_VICTIMS];
+		struct vmop_waits_amount amount = {
+			.guest = slot->guest,
+			.vcpu = slot->vcpu,
+			.state = VMOP_WAIT_EXIT,
+			.reason = keys[i].reason,
+			.count = values[i].count,
+			.time_ns = values[i].time_ns,
+		};
+		if (slot->tid && take(waits, VMOP_WAITS_EXITS, &keys[i], sizeof(keys[i]),
+				      &amount.count, &amount.time_ns))
+			sink->amount(sink->arg, &amount);
+	}
+}
+
+static void take_addresses(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	uint32_t n = read_map(waits, VMOP_WAITS_ADDRESSES, VMOP_WAITS_MAX_ADDRESSES);
+	const struct vmop_waits_address_key *keys = waits->sums.keys;
+	const uint64_t *values = waits->sums.values;
+	for (uint32_t i = 0; i < n; i++) {
+		struct vmop_waits_address address = {.guest = keys[i].guest,
+						     .reason = keys[i].reason,
+						     .address = keys[i].address,
+						     .count = values[i]};
+		uint64_t no_time = 0;
+		if (take(waits, VMOP_WAITS_ADDRESSES, &keys[i], sizeof(keys[i]), &address.count,
+			 &no_time))
+			sink->address(sink->arg, &address);
+	}
+}
+
+static void take_states(struct vmop_waits_slot *slot, const struct vmop_waits_victim *victim,
+			const struct vmop_waits_sink *sink)
+{
+	struct vmop_waits_amount amount = {.guest = slot->guest, .vcpu = slot->vcpu};
+	for (unsigned state = 0; state < VMOP_WAIT_EXIT; state++) {
+		amount.state = state;
+		amount.count = victim->counts[state] - slot->counts[state];
+		amount.time_ns = victim->times_ns[state] - slot->times_ns[state];
+		slot->counts[state] = victim->counts[state];
+		slot->times_ns[state] = victim->times_ns[state];
+		if (state != VMOP_WAIT_WAITING && (amount.count || amount.time_ns))
+			sink->amount(sink->arg, &amount);
+	}
+	amount.state = VMOP_WAIT_WAITING;
+	amount.culprit = VMOP_CULPRIT_OTHERS;
+	amount.count = 0;
+	amount.time_ns = victim->others_ns - slot->others_ns;
+	slot->others_ns = victim->others_ns;
+	if (amount.time_ns)
+		sink->amount(sink->arg, &amount);
+}
+
+static void take_slots(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++) {
+		struct vmop_waits_victim victim;
+		if (waits->sums.slots[i].tid &&
+		    bpf_map_lookup_elem(waits->maps[VMOP_WAITS_VICTIMS], &i, &victim) == 0)
+			take_states(&waits->sums.slots[i], &victim, sink);
+	}
+}
+
+/* Free the slots of threads that are no longer watched, and what the maps have of them. */
+static void free_slots(struct vmop_waits *waits)
+{
+	static const struct vmop_waits_victim none;
+	struct vmop_waits_seen *seen, *next;
+	bool any = false;
+	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++) {
+		if (!waits->sums.slots[i].is_leaving)
+			continue;
+		any = true;
+		bpf_map_update_elem(waits->maps[VMOP_WAITS_VICTIMS], &i, &none, BPF_ANY);
+	}
+	if (!any)
+		return;
+	HASH_ITER (hh, waits->sums.seen, seen, next) {
+		uint32_t slot; /* the first member of both keys */
+		memcpy(&slot, seen->key.bytes, sizeof(slot));
+		if (seen->key.map != VMOP_WAITS_ADDRESSES &&
+		    waits->sums.slots[slot % VMOP_WAITS_MAX_VICTIMS].is_leaving)
+			forget(waits, seen);
+	}
+	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++)
+		if (waits->sums.slots[i].is_leaving)
+			waits->sums.slots[i] = (struct vmop_waits_slot){0};
+}
+
+void vmop_waits_take(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	vmop_waits_settle(waits);
+	take_slots(waits, sink);
+	take_pairs(waits, sink);
+	if (!waits->no_exits) {
+		take_exits(waits, sink);
+		take_addresses(waits, sink);
+	}
+	free_slots(waits);
+}

@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The BPF program that divides the time of vCPUs' threads: what each of them did, and who had the
+ * CPU while it waited. It runs at every switch and wake-up of the scheduler, so a thread that is
+ * not watched costs two look-ups. kvm_exit and kvm_entry give the time of exits by reason.
+ *
+ * libbpf relocates the structures below by the running kernel's type information, in user space.
+ * KVM's own structures would need CAP_SYS_ADMIN; none is read. The youngest helper is bpf_loop, of
+ * Linux 5.17.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h> /* needs linux/bpf.h's types */
+
+#include <bpf/bpf_core_read.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hv-interface/bpf/waits-layout.h"
+
+char program_license[] SEC("license") = "GPL";
+
+const volatile struct vmop_waits_settings settings SEC(VMOP_WAITS_SETTINGS_SECTION);
+
+/* ---- the kernel's structures ---------------------------------------------------------- */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct hlist_head {
+	void *first;
+};
+struct task_group;
+struct timerqueue_node {
+	int64_t expires;
+};
+struct hrtimer {
+	struct timerqueue_node node;
+};
+struct cfs_bandwidth {
+	int64_t period;
+	uint64_t quota;
+	struct hrtimer period_timer;
+};
+struct task_group {
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+struct cfs_rq {
+	int throttle_count;
+	struct task_group *tg;
+};
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+struct kernfs_node {
+	uint64_t id;
+};
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+};
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+struct task_struct {
+	unsigned int __state;
+	int pid, tgid, wake_cpu;
+	struct sched_entity se;
+	_Bool throttled; /* Linux 6.18 */
+	struct css_set *cgroups;
+	struct hlist_head preempt_notifiers;
+	struct task_struct *group_leader;
+	char comm[16];
+};
+/* Before Linux 5.14. */
+struct task_struct___old {
+	long state;
+};
+#pragma clang attribute pop
+
+/* The scheduler's states: include/linux/sched.h. */
+#define UNINTERRUPTIBLE 2
+#define DEAD 0x80
+
+#define NO_QUOTA UINT64_MAX
+#define MAX_GROUPS 8 /* levels of cgroups whose quota is looked at */
+
+/* ---- maps --------------------------------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VMOP_WAITS_MAX_VICTIMS);
+	__type(key, uint32_t);	 /* the thread's id */
+	__type(value, uint32_t); /* slot */
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMOP_WAITS_MAX_VICTIMS);
+	__type(key, uint32_t);
+	__type(value, struct vmop_waits_victim);
+} victims SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as there are CPUs */
+	__type(key, uint32_t);
+	__type(value, struct vmop_waits_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VMOP_WAITS_MAX_GUESTS);
+	__type(key, uint32_t);	 /* process id */
+	__type(value, uint32_t); /* the guest's number */
+} guests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VMOP_WAITS_MAX_PAIRS);
+	__type(key, struct vmop_waits_pair_key);
+	__type(value, struct vmop_waits_pair);
+} pairs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VMOP_WAITS_MAX_EXITS);
+	__type(key, struct vmop_waits_exit_key);
+	__type(value, struct vmop_waits_exit);
+} exits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, VMOP_WAITS_MAX_ADDRESSES);
+	__type(key, struct vmop_waits_address_key);
+	__type(value, uint64_t);
+} addresses SEC(".maps");
+
+static __always_inline struct vmop_waits_cpu *cpu_at(uint32_t cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct vmop_waits_victim *victim_at(uint32_t slot)
+{
+	return bpf_map_lookup_elem(&victims, &slot);
+}
+
+static __always_inline struct vmop_waits_victim *victim_of(uint32_t tid, uint32_t *ret_slot)
+{
+	const uint32_t *slot = bpf_map_lookup_elem(&slots, &tid);
+	if (!slot)
+		return NULL;
+	*ret_slot = *slot;
+	return victim_at(*slot);
+}
+
+/* ---- the cost of this program ------------------------------------------------------------- */
+
+/* Count a run, and return the time if it is one of those that are measured, else 0. */
+static __always_inline uint64_t begin_run(uint64_t *n)
+{
+	return (*n)++ % VMOP_WAITS_MEASURED ? 0 : bpf_ktime_get_ns();
+}
+
+static __always_inline void end_run(struct vmop_waits_cpu *cpu, enum vmop_waits_program program,
+				    uint64_t begun_ns)
+{
+	if (!begun_ns)
+		return;
+	cpu->measured[program]++;
+	cpu->measured_ns[program] += bpf_ktime_get_ns() - begun_ns;
+}
+
+/* ---- quotas ------------------------------------------------------------------------------- */
+
+/* Return whether a quota keeps the task from its CPU. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	if (!task)
+		return false;
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return false;
+	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
+	return queue && BPF_CORE_READ(queue, throttle_count) > 0;
+}
+
+/*
+ * Return when a quota of the task's groups was last renewed, or 0. No event reports that a
+ * throttled task may run again: it is then.
+ */
+static __always_inline uint64_t renewed_ns(struct task_struct *task)
+{
+	uint64_t latest = 0;
+	if (!bpf_core_field_exists(struct cfs_rq, tg) ||
+	    !bpf_core_field_exists(struct timerqueue_node, expires))
+		return 0;
+	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
+	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
+	for (int i = 0; i < MAX_GROUPS && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != NO_QUOTA) {
+			uint64_t at_ns =
+				(uint64_t)BPF_CORE_READ(group,
+							cfs_bandwidth.period_timer.node.expires) -
+				(uint64_t)BPF_CORE_READ(group, cfs_bandwidth.period);
+			if (at_ns > latest)
+				latest = at_ns;
+		}
+		group = BPF_CORE_READ(group, parent);
+	}
+	return latest;
+}
+
+/*
+ * Return how much of a wait in [since_ns, now_ns) was for a quota. The wait began as is_throttled
+ * says; a thread is throttled at a switch, where a wait begins anew.
+ */
+static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uint64_t since_ns,
+					   uint64_t now_ns)
+{
+	struct task_struct *task = (struct task_struct *)victim->task;
+	bool was_throttled = victim->is_throttled;
+	victim->is_throttled = is_throttled(task);
+	if (!was_throttled)
+		return 0;
+	if (victim->is_throttled)
+		return now_ns - since_ns;
+	uint64_t at_ns = renewed_ns(task);
+	return at_ns > since_ns && at_ns < now_ns ? at_ns - since_ns : now_ns - since_ns;
+}
+
+/* ---- culprits ----------------------------------------------------------------------------- */
+
+static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct task_struct *task,
+					uint32_t *ret_tgid)
+{
+	uint32_t tgid = task ? (uint32_t)BPF_CORE_READ(task, tgid) : 0;
+	*ret_tgid = tgid;
+	key->id[0] = key->id[1] = 0;
+	if (!tgid) {
+		key->kind = task ? VMOP_CULPRIT_IDLE : VMOP_CULPRIT_OTHERS;
+		return;
+	}
+	const uint32_t *guest = bpf_map_lookup_elem(&guests, &tgid);
+	if (guest) {
+		key->kind = VMOP_CULPRIT_GUEST;
+		key->id[0] = *guest;
+		return;
+	}
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	if (cgroup && BPF_CORE_READ(cgroup, level) > 0) {
+		key->kind = VMOP_CULPRIT_CGROUP;
+		key->id[0] = BPF_CORE_READ(cgroup, kn, id);
+		return;
+	}
+	key->kind = VMOP_CULPRIT_PROCESS;
+	BPF_CORE_READ_INTO((char(*)[16])key->id, task, group_leader, comm);
+}
+
+static __always_inline void add_pair(struct vmop_waits_victim *victim,
+				     const struct vmop_waits_pair_key *key, uint32_t tgid,
+				     uint64_t time_ns)
+{
+	struct vmop_waits_pair *pair = bpf_map_lookup_elem(&pairs, key);
+	if (pair) {
+		__sync_fetch_and_add(&pair->time_ns, time_ns);
+		__sync_fetch_and_add(&pair->count, 1);
+		pair->tgid = tgid;
+		return;
+	}
+	struct vmop_waits_pair fresh = {.time_ns = time_ns, .count = 1, .tgid = tgid};
+	if (bpf_map_update_elem(&pairs, key, &fresh, BPF_NOEXIST))
+		__sync_fetch_and_add(&victim->others_ns, time_ns);
+}
+
+static __always_inline void set_waiting(uint32_t cpu, uint32_t slot)
+{
+	struct vmop_waits_cpu *at = cpu_at(cpu);
+	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
+		__sync_fetch_and_or(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
+				    UINT64_C(1) << slot % 64);
+}
+
+static __always_inline void clear_waiting(uint32_t cpu, uint32_t slot)
+{
+	struct vmop_waits_cpu *at = cpu_at(cpu);
+	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
+		__sync_fetch_and_and(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
+				     ~(UINT64_C(1) << slot % 64));
+}
+
+/* ---- charging ----------------------------------------------------------------------------- */
+
+/* Take the time since the last charge, so that no other CPU charges it too. 0: none. */
+static __always_inline uint64_t take_time(struct vmop_waits_victim *victim, uint64_t now_ns,
+					  uint64_t *ret_since_ns)
+{
+	uint64_t since_ns = __sync_lock_test_and_set(&victim->since_ns, now_ns);
+	*ret_since_ns = since_ns;
+	return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t state,
+				     uint64_t time_ns)
+{
+	if (state >= VMOP_WAIT_N_STATES || !time_ns)
+		return;
+	__sync_fetch_and_add(&victim->times_ns[state], time_ns);
+	if (state != VMOP_WAIT_RUNNING)
+		__sync_fetch_and_add(&victim->off_ns, time_ns);
+}
+
+/* Charge a wait to its culprit, except for the part that is for a quota. */
+static __always_inline void charge_wait(struct vmop_waits_victim *victim,
+					const struct vmop_waits_pair_key *key, uint32_t tgid,
+					uint64_t now_ns)
+{
+	uint64_t since_ns, time_ns = take_time(victim, now_ns, &since_ns);
+	if (!time_ns)
+		return;
+	uint64_t quota_ns = quota_part(victim, since_ns, now_ns);
+	if (quota_ns > time_ns)
+		quota_ns = time_ns;
+	add_time(victim, VMOP_WAIT_QUOTA, quota_ns);
+	add_time(victim, VMOP_WAIT_WAITING, time_ns - quota_ns);
+	if (time_ns > quota_ns)
+		add_pair(victim, key, tgid, time_ns - quota_ns);
+}
+
+/* Charge a state without a culprit. */
+static __always_inline void charge(struct vmop_waits_victim *victim, uint64_t now_ns)
+{
+	uint64_t since_ns, time_ns = take_time(victim, now_ns, &since_ns);
+	add_time(victim, victim->state, time_ns);
+}
+
+struct walk {
+	uint64_t now_ns, bits;
+	uint32_t first, tgid, cpu;
+	struct vmop_waits_pair_key key;
+};
+
+static __always_inline uint32_t lowest_bit(uint64_t bits)
+{
+	uint32_t ret = 0;
+	for (uint32_t width = 32; width; width /= 2) {
+		if (bits & ((UINT64_C(1) << width) - 1))
+			continue;
+		ret += width;
+		bits >>= width;
+	}
+	return ret;
+}
+
+static long charge_one(uint32_t i, struct walk *walk)
+{
+	(void)i;
+	if (!walk->bits)
+		return 1;
+	walk->key.slot = walk->first + lowest_bit(walk->bits);
+	walk->bits &= walk->bits - 1;
+	struct vmop_waits_victim *victim = victim_at(walk->key.slot);
+	if (victim && victim->state == VMOP_WAIT_WAITING && victim->cpu == walk->cpu)
+		charge_wait(victim, &walk->key, walk->tgid, walk->now_ns);
+	else /* it is no longer watched, and its slot may have another's */
+		clear_waiting(walk->cpu, walk->key.slot);
+	return 0;
+}
+
+/* Charge all that wait for the CPU, until now, to the task that had it. */
+static __always_inline void charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
+					   struct task_struct *task, uint64_t *now_ns)
+{
+	struct walk walk = {.cpu = number};
+	bool has_culprit = false;
+	for (uint32_t word = 0; word < VMOP_WAITS_MASK_WORDS; word++) {
+		walk.bits = cpu->waiting[word];
+		if (!walk.bits)
+			continue;
+		if (!has_culprit) {
+			has_culprit = true;
+			*now_ns = walk.now_ns = bpf_ktime_get_ns();
+			set_culprit(&walk.key, task, &walk.tgid);
+		}
+		walk.first = word * 64;
+		bpf_loop(64, charge_one, &walk, 0);
+	}
+}
+
+/* ---- the scheduler ------------------------------------------------------------------------ */
+
+static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
+{
+	victim->state = state;
+	__sync_fetch_and_add(&victim->counts[state], 1);
+}
+
+static __always_inline uint64_t state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (uint64_t)((struct task_struct___old *)task)->state;
+}
+
+/* Return what a thread does that leaves its CPU. */
+static __always_inline uint32_t state_after(struct task_struct *task, bool is_preempted,
+					    uint64_t asked)
+{
+	/* A signal makes a task go on that was about to sleep. */
+	uint64_t now = state_of(task);
+	if (is_preempted || !asked || !now)
+		return VMOP_WAIT_WAITING;
+	if (asked & UNINTERRUPTIBLE)
+		return VMOP_WAIT_BLOCKED;
+	/* KVM puts its notifier into the task for the time that the task runs a vCPU. */
+	return task->preempt_notifiers.first ? VMOP_WAIT_HALTED : VMOP_WAIT_VMM;
+}
+
+static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t slot,
+				      struct task_struct *task, uint32_t cpu, uint32_t state,
+				      uint64_t now_ns)
+{
+	if (victim->state == VMOP_WAIT_WAITING) /* it was taken for one that waits */
+		clear_waiting(victim->cpu, slot);
+	if (victim->state != VMOP_WAIT_UNKNOWN)
+		victim->state = VMOP_WAIT_RUNNING;
+	charge(victim, now_ns);
+	victim->task = (uint64_t)task;
+	victim->cpu = cpu;
+	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task);
+	enter(victim, state);
+	if (state == VMOP_WAIT_WAITING)
+		set_waiting(cpu, slot);
+}
+
+static __always_inline void take_cpu(struct vmop_waits_victim *victim, uint32_t slot,
+				     struct task_struct *task, struct task_struct *before,
+				     uint32_t cpu, uint64_t now_ns)
+{
+	if (victim->state == VMOP_WAIT_WAITING) {
+		struct vmop_waits_pair_key key = {.slot = slot};
+		uint32_t tgid;
+		clear_waiting(victim->cpu, slot);
+		if (victim->since_ns < now_ns) { /* else the walk has charged it */
+			set_culprit(&key, before, &tgid);
+			charge_wait(victim, &key, tgid, now_ns);
+		}
+	}
+	charge(victim, now_ns);
+	victim->task = (uint64_t)task;
+	victim->cpu = cpu;
+	enter(victim, VMOP_WAIT_RUNNING);
+}
+
+SEC("tp_btf/sched_switch")
+int vmop_switch(uint64_t *ctx)
+{
+	struct task_struct *previous = (struct task_struct *)ctx[1];
+	struct task_struct *next = (struct task_struct *)ctx[2];
+	uint32_t number = bpf_get_smp_processor_id(), slot;
+	struct vmop_waits_cpu *cpu = cpu_at(number);
+	uint64_t now_ns = 0;
+	if (!cpu)
+		return 0;
+	uint64_t begun_ns = begin_run(&cpu->n_switches);
+	charge_waiting(cpu, number, previous, &now_ns);
+	struct vmop_waits_victim *victim = victim_of((uint32_t)previous->pid, &slot);
+	if (victim) {
+		uint64_t asked = settings.has_state_argument ? ctx[3] : state_of(previous);
+		if (!now_ns)
+			now_ns = bpf_ktime_get_ns();
+		leave_cpu(victim, slot, previous, number, state_after(previous, ctx[0], asked),
+			  now_ns);
+	}
+	victim = victim_of((uint32_t)next->pid, &slot);
+	if (victim) {
+		if (!now_ns)
+			now_ns = bpf_ktime_get_ns();
+		take_cpu(victim, slot, next, previous, number, now_ns);
+	}
+	cpu->task = (uint64_t)next;
+	end_run(cpu, VMOP_WAITS_SWITCH, begun_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int vmop_wakeup(uint64_t *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct vmop_waits_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
+	uint32_t slot;
+	if (!cpu)
+		return 0;
+	uint64_t begun_ns = begin_run(&cpu->n_wakeups);
+	struct vmop_waits_victim *victim = victim_of((uint32_t)task->pid, &slot);
+	/* One that runs was woken before it was off its CPU. */
+	if (victim && victim->state != VMOP_WAIT_RUNNING && victim->state != VMOP_WAIT_WAITING) {
+		uint32_t to = (uint32_t)task->wake_cpu;
+		charge(victim, bpf_ktime_get_ns());
+		victim->task = (uint64_t)task;
+		victim->cpu = to;
+		victim->is_throttled = is_throttled(task);
+		enter(victim, VMOP_WAIT_WAITING);
+		set_waiting(to, slot);
+	}
+	end_run(cpu, VMOP_WAITS_WAKEUP, begun_ns);
+	return 0;
+}
+
+/* A thread that waits is moved to another CPU. */
+SEC("tp_btf/sched_migrate_task")
+int vmop_migrate(uint64_t *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	uint32_t slot, to = (uint32_t)ctx[1];
+	struct vmop_waits_victim *victim = victim_of((uint32_t)task->pid, &slot);
+	if (!victim || victim->state != VMOP_WAIT_WAITING || victim->cpu == to)
+		return 0;
+	struct vmop_waits_cpu *from = cpu_at(victim->cpu);
+	struct vmop_waits_pair_key key = {.slot = slot};
+	uint32_t tgid;
+	if (!from)
+		return 0;
+	set_culprit(&key, (struct task_struct *)from->task, &tgid);
+	charge_wait(victim, &key, tgid, bpf_ktime_get_ns());
+	clear_waiting(victim->cpu, slot);
+	victim->cpu = to;
+	set_waiting(to, slot);
+	return 0;
+}
+
+/* ---- requests of user space ---------------------------------------------------------------- */
+
+/* Decide what a thread that was ready to run at its first look did: /proc knows its CPU. */
+static __always_inline void decide_unknown(struct vmop_waits_victim *victim, uint32_t slot,
+					   const struct vmop_waits_cpu *cpu)
+{
+	struct task_struct *task = (struct task_struct *)cpu->task;
+	bool runs = task && BPF_CORE_READ(task, pid) == (int)victim->tid;
+	uint32_t state = runs ? VMOP_WAIT_RUNNING : VMOP_WAIT_WAITING;
+	if (__sync_val_compare_and_swap(&victim->state, VMOP_WAIT_UNKNOWN, state) ==
+		    VMOP_WAIT_UNKNOWN &&
+	    !runs)
+		set_waiting(victim->cpu, slot);
+}
+
+static long settle_one(uint32_t i, const uint64_t *now_ns)
+{
+	struct vmop_waits_victim *victim = victim_at(i);
+	if (!victim || !victim->tid)
+		return 0;
+	struct vmop_waits_cpu *cpu = cpu_at(victim->cpu);
+	if (cpu && victim->state == VMOP_WAIT_UNKNOWN)
+		decide_unknown(victim, i, cpu);
+	if (victim->state != VMOP_WAIT_WAITING) {
+		charge(victim, *now_ns);
+	} else if (cpu) {
+		struct vmop_waits_pair_key key = {.slot = i};
+		uint32_t tgid;
+		set_culprit(&key, (struct task_struct *)cpu->task, &tgid);
+		charge_wait(victim, &key, tgid, *now_ns);
+	}
+	return 0;
+}
+
+/* Charge all victims until now. */
+SEC("raw_tp")
+int vmop_settle(void *ctx)
+{
+	uint64_t now_ns = bpf_ktime_get_ns();
+	(void)ctx;
+	bpf_loop(VMOP_WAITS_MAX_VICTIMS, settle_one, &now_ns, 0);
+	return 0;
+}
+
+/* Note what this CPU runs, before its first switch. */
+SEC("raw_tp")
+int vmop_prime(void *ctx)
+{
+	struct vmop_waits_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
+	(void)ctx;
+	if (cpu)
+		cpu->task = bpf_get_current_task();
+	return 0;
+}
+
+/* ---- exits --------------------------------------------------------------------------------- */
+
+static __always_inline void count_address(uint32_t guest, uint32_t reason, uint64_t address)
+{
+	const struct vmop_waits_address_key key = {
+		.guest = guest, .reason = reason, .address = address};
+	const uint64_t one = 1;
+	uint64_t *n = bpf_map_lookup_elem(&addresses, &key);
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	else
+		bpf_map_update_elem(&addresses, &key, &one, BPF_NOEXIST);
+}
+
+SEC("tp/kvm/kvm_exit")
+int vmop_exit(char *record)
+{
+	struct vmop_waits_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
+	uint32_t slot, reason = 0, class = 0;
+	uint64_t address = 0;
+	struct vmop_waits_victim *victim = victim_of((uint32_t)bpf_get_current_pid_tgid(), &slot);
+	if (!victim || !cpu)
+		return 0;
+	uint64_t begun_ns = begin_run(&cpu->n_exits);
+	victim->exit_ns = bpf_ktime_get_ns();
+	victim->off_at_exit_ns = victim->off_ns;
+	bpf_probe_read_kernel(&reason, sizeof(reason), record + settings.reason_at);
+	if (settings.class_at) {
+		bpf_probe_read_kernel(&class, sizeof(class), record + settings.class_at);
+		reason = (reason & 0xff) << 8 | (class & 0xff);
+	}
+	victim->reason = reason;
+	bpf_probe_read_kernel(&address, sizeof(address), record + settings.address_at);
+	count_address(victim->guest, reason, address);
+	end_run(cpu, VMOP_WAITS_EXIT, begun_ns);
+	return 0;
+}
+
+SEC("raw_tp/kvm_entry")
+int vmop_entry(void *ctx)
+{
+	struct vmop_waits_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
+	uint32_t slot;
+	(void)ctx;
+	struct vmop_waits_victim *victim = victim_of((uint32_t)bpf_get_current_pid_tgid(), &slot);
+	if (!victim || !victim->exit_ns || !cpu)
+		return 0;
+	uint64_t begun_ns = begin_run(&cpu->n_entries);
+	uint64_t off_ns = victim->off_ns - victim->off_at_exit_ns;
+	uint64_t time_ns = bpf_ktime_get_ns() - victim->exit_ns;
+	const struct vmop_waits_exit_key key = {.slot = slot, .reason = victim->reason};
+	time_ns = time_ns > off_ns ? time_ns - off_ns : 0;
+	victim->exit_ns = 0;
+	struct vmop_waits_exit *exit = bpf_map_lookup_elem(&exits, &key);
+	if (exit) {
+		exit->count++;
+		exit->time_ns += time_ns;
+	} else {
+		const struct vmop_waits_exit first = {.count = 1, .time_ns = time_ns};
+		bpf_map_update_elem(&exits, &key, &first, BPF_NOEXIST);
+	}
+	end_run(cpu, VMOP_WAITS_ENTRY, begun_ns);
+	return 0;
+}
