@@ -4,6 +4,7 @@
 #define VMOP_HV_INTERFACE_PERF_NOTE_H
 
 #include "hv-interface/perf/event.h"
+#include "hv-interface/source.h"
 
 /*
  * Set *ret, which the caller frees, to the event's own note, the share of time for which it counted
