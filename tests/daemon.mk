@@ -4,6 +4,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
 	tests/unit/daemon/guest/stacks/file-tables tests/unit/daemon/guest/stacks/host-file \
+	tests/unit/daemon/guest/stacks/kernel-text \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder \
 	tests/unit/daemon/guest/stacks/entry-arm64 tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/overhead tests/unit/daemon/rate-history tests/unit/daemon/rotation tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
@@ -133,6 +134,10 @@ tests_unit_daemon_guest_stacks_file_tables_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vm
 tests_unit_daemon_guest_stacks_file_tables_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_host_file_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_host_file_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_kernel_text_SOURCES = tests/unit/daemon/guest/stacks/kernel-text.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_daemon_guest_stacks_kernel_text_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_kernel_text_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_table_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_table_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_off_cpu_batch_CPPFLAGS = $(daemon_test_cppflags)

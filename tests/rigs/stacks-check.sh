@@ -122,6 +122,7 @@ check_stacks() {
 	for step in start status shutdown folded billed callgraph callers callees children flamegraph pprof; do
 		ran "$guest.$step"
 	done
+	same "$guest: programs that ended" "$(grep -ao '^RIG ENDED.*' "$guest.console")" ''
 	"$VMOP_BUILDDIR/tests/integration/session-stacks" "--guests=$(cat "$guest.from")" "$guest.vmop" >"$guest.stacks"
 	verdict $? "$guest: the session file is whole"
 	complete "$guest" kernel '.' 99.7
