@@ -16,7 +16,7 @@
 #include "libsym/build-id.h"
 #include "libsym/image-ref.h"
 
-/* What a search for the files of one image found. */
+/* The result of a search for the files of one image. */
 struct vmop_file_answer {
 	struct vmop_image_ref ref; /* `addresses` does not matter */
 	const char *file;	   /* below the directory; NULL: none was found */

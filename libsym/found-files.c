@@ -85,7 +85,7 @@ static struct vmop_error *find(struct vmop_found_files *ret, const struct vmop_r
 						budget, &is_too_costly);
 }
 
-/* Drop what could not be kept open: the limit of open files is reached. */
+/* Drop files that could not be kept open: the limit of open files is reached. */
 static void drop_closed(struct vmop_found_files *files)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Archives that somebody else made: --import refuses each with one line, writes nothing outside of
+# Archives of another maker: --import refuses each with one line, writes nothing outside of
 # its directory, and leaves nothing behind. Readers refuse a directory that was changed since.
 # shellcheck source=tests/integration/common.sh
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
