@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsym/file-finder.h"
-
 static const char *text_of(const char *text)
 {
 	return text ? text : "";
@@ -57,15 +55,4 @@ const struct vmop_file_answer *vmop_file_answers_find(const struct vmop_file_ans
 	struct vmop_image_ref other = *ref;
 	other.is_elsewhere = !ref->is_elsewhere;
 	return answer || !ref->build_id.len_bytes ? answer : find(answers, &other);
-}
-
-const char *vmop_file_reason(const char *text)
-{
-	const char *reason, *last = NULL;
-	for (size_t i = 0; (reason = vmop_file_finder_reason(i)); i++) {
-		if (!strcmp(reason, text))
-			return reason;
-		last = reason;
-	}
-	return last;
 }

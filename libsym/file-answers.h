@@ -16,11 +16,11 @@
 #include "libsym/build-id.h"
 #include "libsym/image-ref.h"
 
-/* What a search for the files of one image found. */
+/* The result of a search for the files of one image. */
 struct vmop_file_answer {
 	struct vmop_image_ref ref; /* `addresses` does not matter */
 	const char *file;	   /* below the directory; NULL: none was found */
-	const char *reason;	   /* without a file: of vmop_file_reason() */
+	const char *reason;	   /* without a file: of vmop_file_reason() in found-files.h */
 	const char *const *debug_files;
 	size_t n_debug_files;
 };
@@ -37,8 +37,5 @@ void vmop_file_answers_sort(struct vmop_file_answer *items, size_t n);
 /* Return the answer for ref, or NULL. */
 const struct vmop_file_answer *vmop_file_answers_find(const struct vmop_file_answers *answers,
 						      const struct vmop_image_ref *ref);
-
-/* Return the constant with this text that a search gives as its reason, or that it is unknown. */
-const char *vmop_file_reason(const char *text);
 
 #endif

@@ -9,6 +9,17 @@
 #include "libsym/file-finder.h"
 #include "libutil/cleanup.h"
 
+const char *vmop_file_reason(const char *text)
+{
+	const char *reason, *last = NULL;
+	for (size_t i = 0; (reason = vmop_file_finder_reason(i)); i++) {
+		if (!strcmp(reason, text))
+			return reason;
+		last = reason;
+	}
+	return last;
+}
+
 /* Return whether no reader of a file's image looks for another file: symbols, code, DWARF. */
 static bool has_all(const struct vmop_elf_file *elf, bool needs_code)
 {
@@ -74,7 +85,7 @@ static struct vmop_error *find(struct vmop_found_files *ret, const struct vmop_r
 						budget, &is_too_costly);
 }
 
-/* Drop what could not be kept open: the limit of open files is reached. */
+/* Drop files that could not be kept open: the limit of open files is reached. */
 static void drop_closed(struct vmop_found_files *files)
 {
 	size_t n = 0;

@@ -39,4 +39,7 @@ struct vmop_error *vmop_found_files_init(struct vmop_found_files *ret,
 					 const struct vmop_image_ref *ref);
 void vmop_found_files_deinit(struct vmop_found_files *files);
 
+/* Return the constant with this text that a search gives as its reason, or that it is unknown. */
+const char *vmop_file_reason(const char *text);
+
 #endif

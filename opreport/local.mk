@@ -221,7 +221,7 @@ vmopannotate_SOURCES = opreport/annotate/vmopannotate.c opreport/annotate/settin
 	opreport/annotate/settings.h
 vmopannotate_LDADD = opreport/libopreport.la
 
-# Of vmoparchive only: readers do not load libarchive.
+# Only vmoparchive has this library: readers do not load libarchive.
 if HAVE_LIBARCHIVE
 noinst_LTLIBRARIES += opreport/libarchiver.la
 opreport_libarchiver_la_SOURCES = \

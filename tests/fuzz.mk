@@ -34,6 +34,9 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-xen-names \
 	tests/fuzz/fuzz-xen-records \
 	tests/fuzz/fuzz-xen-ring
+if HAVE_LIBARCHIVE
+FUZZ_TARGETS += tests/fuzz/fuzz-archive
+endif
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
 	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface \
@@ -116,6 +119,9 @@ tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_pack_SOURCES = tests/fuzz/fuzz-pack.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_archive_SOURCES = tests/fuzz/fuzz-archive.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_archive_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_archive_LDADD = opreport/libarchiver.la
 tests_fuzz_fuzz_baseline_SOURCES = tests/fuzz/fuzz-baseline.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_baseline_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_baseline_LDADD = opreport/libopreport.la

@@ -222,7 +222,7 @@ tests_unit_opreport_top_top_view_SOURCES = tests/unit/opreport/top/top-view.c op
 tests_unit_opreport_top_top_view_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_top_top_view_LDADD = $(opreport_test_ldadd)
 
-# Of archives: the unit tests, and a program for tests/integration/archive-hostile.sh.
+# Archives: unit tests, and a program for tests/integration/archive-hostile.sh.
 check_PROGRAMS += tests/fixtures/xxh128
 tests_fixtures_xxh128_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
 tests_fixtures_xxh128_LDADD = $(XXHASH_LIBS)

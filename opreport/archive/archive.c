@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libsym/found-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 #include "opreport/archive/manifest-json.h"

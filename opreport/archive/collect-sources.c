@@ -14,7 +14,7 @@
 /* CPU time for the DWARF of all images of a session. */
 #define LINES_CPU_NS (60 * VMOP_NS_PER_S)
 
-/* Of a function without an end; by-function.c of the annotation shows as much. */
+/* The bound of a function, as for the listing of its instructions. */
 #define FUNCTION_MAX_BYTES (UINT64_C(1) << 20)
 
 /* The search for the source files of one session. */

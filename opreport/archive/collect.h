@@ -34,8 +34,8 @@ struct vmop_collection {
 };
 
 /*
- * Collect into *ret. Copies of sessions are made in staging, which must outlive *ret. What is
- * missing is in the manifest, with its reason. VMOP_ERROR_LIMIT: the sessions alone exceed
+ * Collect into *ret. Copies of sessions are made in staging, which must outlive *ret. The
+ * manifest has missing files with their reasons. VMOP_ERROR_LIMIT: the sessions exceed
  * max_bytes. The caller deinitialises *ret also after an error.
  */
 struct vmop_error *vmop_collect(struct vmop_collection *ret,

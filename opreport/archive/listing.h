@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an archive has and what it lacks, for people. */
+/* List the files of an archive, and the missing ones, for people. */
 #ifndef VMOP_OPREPORT_ARCHIVE_LISTING_H
 #define VMOP_OPREPORT_ARCHIVE_LISTING_H
 

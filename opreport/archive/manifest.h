@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The manifest of an archive: what the archive has, where it was, and what is missing and why.
+ * The manifest of an archive names its files with their former paths, and the missing files with
+ * the reasons.
  *
  * An archive is a directory, or a tar file of it, with the members
  *	manifest.json		this manifest, in JSON; the first member of a tar file
@@ -36,7 +37,7 @@
 #define VMOP_MEMBER_NAME_MAX_BYTES 255
 #define VMOP_MEMBER_HASH_BYTES 16 /* XXH3, 128 bits: it finds damage, and proves no origin */
 
-/* In place of a member's index: there is none. */
+/* In place of a member's index: no member. */
 #define VMOP_NO_MEMBER UINT32_MAX
 
 enum vmop_member_kind {

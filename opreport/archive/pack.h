@@ -17,7 +17,7 @@ bool vmop_archive_ratio_is_good(uint64_t unpacked_bytes, uint64_t packed_bytes);
 
 /*
  * Write a tar file to fd, which may be a pipe; path is used in messages. A file that changed since
- * it was collected is VMOP_ERROR_CANT. *ret_bytes is the size of what was written.
+ * it was collected is VMOP_ERROR_CANT. *ret_bytes is the packed size.
  */
 struct vmop_error *vmop_archive_pack(const struct vmop_collection *collection, int fd,
 				     const char *path, uint64_t *ret_bytes);

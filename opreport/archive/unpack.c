@@ -31,6 +31,8 @@ struct unpacking {
 	char *block;	   /* VMOP_CONTENT_BLOCK_BYTES */
 	uint64_t max_bytes;
 	struct vmop_progress progress;
+	int fd; /* of the packed file */
+	char packed[READ_BLOCK_BYTES];
 };
 
 static void unpacking_deinit(struct unpacking *unpacking)
@@ -49,21 +51,38 @@ static struct vmop_error *error_of(const struct unpacking *unpacking)
 	const char *text = archive_error_string(unpacking->tar);
 	if (number == ENOMEM)
 		return &vmop_error_no_memory;
+	if (vmop_interrupt_came())
+		return vmop_interrupt_check();
 	if (number == EIO || number == EISDIR || number == EACCES || number == ENXIO)
 		return vmop_error_os(number, "reading it");
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "damaged, or no archive of vmoparchive (%s)",
 			      text ? text : "?");
 }
 
+/* Read the packed file. libarchive's own function would go on after a signal. */
+static la_ssize_t read_packed(struct archive *tar, void *arg, const void **ret)
+{
+	struct unpacking *unpacking = arg;
+	ssize_t n;
+	*ret = unpacking->packed;
+	do
+		n = read(unpacking->fd, unpacking->packed, sizeof(unpacking->packed));
+	while (n < 0 && errno == EINTR && !vmop_interrupt_came());
+	if (n < 0)
+		archive_set_error(tar, errno, "%s", strerror(errno));
+	return n;
+}
+
 static struct vmop_error *begin(struct unpacking *unpacking, int fd)
 {
+	unpacking->fd = fd;
 	unpacking->tar = archive_read_new();
 	unpacking->block = malloc(VMOP_CONTENT_BLOCK_BYTES);
 	if (!unpacking->tar || !unpacking->block)
 		return &vmop_error_no_memory;
 	if (archive_read_support_filter_zstd(unpacking->tar) != ARCHIVE_OK ||
 	    archive_read_support_format_tar(unpacking->tar) != ARCHIVE_OK ||
-	    archive_read_open_fd(unpacking->tar, fd, READ_BLOCK_BYTES) != ARCHIVE_OK)
+	    archive_read_open(unpacking->tar, unpacking, NULL, read_packed, NULL) != ARCHIVE_OK)
 		return error_of(unpacking);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Archives that somebody else made: --import refuses each with one line, writes nothing outside of
+# Archives of another maker: --import refuses each with one line, writes nothing outside of
 # its directory, and leaves nothing behind. Readers refuse a directory that was changed since.
 # shellcheck source=tests/integration/common.sh
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
@@ -171,12 +171,20 @@ expect 0 "" "$build/vmoparchive" --import="$work/in/ok.tar.zst" --output-directo
 test -f "$work/empty/manifest.json" || fail "an empty directory is not used"
 (cd "$work/to" && "$build/vmoparchive" --import="$work/in/ok.tar.zst" 2>/dev/null)
 test -f "$work/to/ok/manifest.json" || fail "the default directory"
-# A signal while it waits for a pipe leaves nothing.
+# A pipe that ends early, and a signal while it waits for one.
 mkfifo "$work/pipe"
 "$build/vmoparchive" --import="$work/pipe" --output-directory="$work/to/stopped" 2>"$work/err" &
 stopped=$!
 head -c 100 "$work/in/ok.tar.zst" >"$work/pipe"
 wait $stopped && fail "a cut pipe is imported"
+"$build/vmoparchive" --import="$work/pipe" --output-directory="$work/to/stopped" 2>"$work/err" &
+stopped=$!
+exec 9>"$work/pipe"
+until [ -n "$(find "$work/to" -name '.stopped.*' -print)" ]; do sleep 0.1; done
+kill -TERM $stopped
+wait $stopped && fail "a signal does not end it"
+exec 9>&-
+grep -q 'ended by a signal (TERM); nothing was written' "$work/err" || fail "a signal: $(cat "$work/err")"
 test ! -e "$work/to/stopped" || fail "a cut pipe leaves a directory"
 
 # ---- a directory that was changed after its import ----
@@ -187,5 +195,5 @@ refuse 3 "manifest.json" "$build/vmopreport" --archive="$work/evil"
 rm "$work/evil/manifest.json"
 mkfifo "$work/evil/manifest.json"
 refuse 3 "manifest.json" "$build/vmopreport" --archive="$work/evil"
-test -z "$(find "$work" "$work/to" -maxdepth 1 -name '.*.????????' -print)" || fail "something is left behind"
+test -z "$(find "$work" "$work/to" -maxdepth 1 -name '.?*.????????' -print)" || fail "something is left behind"
 finish

@@ -156,5 +156,5 @@ refuse 3 "no room for the session" "$build/vmoparchive" "archive:$work/machine/z
 room=$(($(stat -c %s "$work/machine/zoned/sessions/current.vmop") + 100000))
 "$build/vmoparchive" "archive:$work/machine/zoned" "$only" --max-size=$room --list-files >"$work/list" 2>&1
 grep -q 'missing .*--max-size leaves it out' "$work/list" || fail "--max-size: $(cat "$work/list")"
-test -z "$(find "$work" "$work/machine" -maxdepth 1 -name '.*.????????' -print)" || fail "something is left behind"
+test -z "$(find "$work" "$work/machine" -maxdepth 1 -name '.?*.????????' -print)" || fail "something is left behind"
 finish

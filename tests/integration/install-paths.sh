@@ -37,7 +37,7 @@ esac
 
 # Texts: manual pages, unit, cron example, completions.
 find "$root" -type f ! -name '*.la' ! -name '*.so' ! -perm -u+x >"$work/texts"
-for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmop-session.5 vmopd.service vmop-nightly.service vmop-nightly.timer \
+for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmoparchive.1 vmop-session.5 vmopd.service vmop-nightly.service vmop-nightly.timer \
 	sysusers.d/vmop.conf tmpfiles.d/vmop.conf systemd/record.conf cron/vmop completions/vmopcontrol; do
 	is "installed texts called $name" "$(grep -c "/$name\$" "$work/texts")" -eq 1
 done

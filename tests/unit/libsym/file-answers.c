@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "libsym/file-answers.h"
+#include "libsym/found-files.h"
 #include "libsym/resolver.h"
 #include "libutil/cleanup.h"
 
