@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The programs as a user runs them, each test in run, session and set-up directories of its own.
 integration_tests = \
+	tests/integration/control-clock.sh \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \
@@ -32,6 +33,7 @@ integration_tests = \
 	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
+EXTRA_DIST += tests/integration/set-clock.c
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
 	tests/integration/evil-common.sh tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
