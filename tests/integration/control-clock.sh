@@ -31,11 +31,11 @@ trap 'kill $vmopd 2>/dev/null || :; clean_up' EXIT
 wait_for() {
 	tries=0
 	until [ "$(grep -c "$1" "$work/log")" -ge "$2" ]; do
-		kill -0 $vmopd 2>/dev/null && [ $tries -lt 300 ] || {
+		if [ $tries -ge 300 ] || ! kill -0 $vmopd 2>/dev/null; then
 			cat "$work/log"
 			fail "no '$1' in the log"
 			finish
-		}
+		fi
 		tries=$((tries + 1))
 		sleep 0.1
 	done
