@@ -106,6 +106,7 @@ daemon_libdaemon_la_LIBADD = $(XEN_LIBS) $(XXHASH_LIBS)
 sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \
 	daemon/agent.c daemon/agent.h \
+	daemon/clock-watch.c daemon/clock-watch.h \
 	daemon/control.c daemon/control.h \
 	daemon/detach.c daemon/detach.h \
 	daemon/inspect.c daemon/inspect.h \

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/clock-watch.h"
 #include "daemon/overhead.h"
 #include "daemon/pairing.h"
 #include "daemon/pause.h"
@@ -39,7 +40,8 @@ struct vmop_session {
 
 	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
 	uint64_t interval_monotonic_ns;			/* start of the open interval */
-	uint64_t end_monotonic_ns;			/* 0: no end is set */
+	struct vmop_clock_watch clock;
+	uint64_t end_monotonic_ns; /* 0: no end is set */
 	uint64_t events_stored_ns;
 	struct vmop_roll_up roll_up; /* of this file */
 	struct vmop_rotation rotation;
@@ -71,7 +73,7 @@ void vmop_session_store_events(struct vmop_session *session, uint64_t now_monoto
 
 /*
  * Return the time of the session's own clock at a moment of CLOCK_MONOTONIC. It begins with the
- * file, as CLOCK_REALTIME then was, and takes no step.
+ * file, as CLOCK_REALTIME then was, and only goes forward: clock-watch.h.
  */
 uint64_t vmop_session_time_ns(const struct vmop_session *session, uint64_t monotonic_ns);
 
@@ -124,6 +126,12 @@ void vmop_session_check_place(struct vmop_session *session);
 
 /* Begin a new file in the place of a lost one if the session directory exists. */
 void vmop_session_begin_again(struct vmop_session *session);
+
+/*
+ * Let the session's time follow the machine's clocks, at the end of an interval. After a step of
+ * the clock the file is saved and the next one begins, as by vmop_session_rotate_if_due.
+ */
+void vmop_session_follow_clock(struct vmop_session *session);
 
 /*
  * Save the file and begin the next one if the set-up's `rotate` wants it, and remove sessions that

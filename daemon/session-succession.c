@@ -84,6 +84,12 @@ void vmop_session_log_kept(const struct vmop_session *session, const char *kept)
 			      kept, VMOP_SESSION_SUFFIX);
 }
 
+/* Return the time at which the last stored interval ended: the next file begins there. */
+static uint64_t joint_ns(const struct vmop_session *session)
+{
+	return vmop_session_time_ns(session, session->interval_monotonic_ns);
+}
+
 /* ---- a file that was moved or deleted -------------------------------------------------------- */
 
 /* Return the number of samples that are in no file, for messages. */
@@ -122,8 +128,7 @@ static bool leave_if_gone(struct vmop_session *session)
 		vmop_profiler_set_ending(session->profiler, true);
 		vmop_session_note_failure(session, vmop_session_flush(session));
 		vmop_session_note_failure(
-			session,
-			vmop_session_file_put_end(session->file.db, vmop_clock_ns(CLOCK_REALTIME)));
+			session, vmop_session_file_put_end(session->file.db, joint_ns(session)));
 	}
 	vmop_session_note_failure(session, vmop_session_file_abandon(&session->file));
 	lose_file(session);
@@ -209,8 +214,8 @@ struct vmop_error *vmop_session_finish_file(struct vmop_session *session)
 		return vmop_session_no_file(session);
 	struct vmop_error *err = unstored(session, store_rest(session));
 	err = vmop_error_first(err, vmop_session_store_cost(session));
-	err = vmop_error_first(
-		err, vmop_session_file_put_end(session->file.db, vmop_clock_ns(CLOCK_REALTIME)));
+	uint64_t end_ns = session->is_replay ? vmop_clock_ns(CLOCK_REALTIME) : joint_ns(session);
+	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db, end_ns));
 	/* Check after the last write: the file may have been deleted meanwhile. */
 	bool is_there =
 		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
@@ -236,12 +241,6 @@ static struct vmop_error *find_free_path(const char *dir, const char *name, char
 	return vmop_error_new(VMOP_ERROR_CANT, "%s: there is already a session of that name", *ret);
 }
 
-/* Return the time at which the last stored interval ended: the next file begins there. */
-static uint64_t joint_ns(const struct vmop_session *session)
-{
-	return vmop_session_time_ns(session, session->interval_monotonic_ns);
-}
-
 /* Complete the file before it is renamed. go_on_with_file undoes that. */
 static struct vmop_error *end_file(struct vmop_session *session)
 {
@@ -263,16 +262,15 @@ static void go_on_with_file(struct vmop_session *session)
 }
 
 /*
- * Begin the session's time anew at the joint of two files. Real time differs from the session's
- * after a suspend or a step of the clock; files do not overlap, so the new one begins at the later.
+ * Begin the session's time anew at the joint of two files. Real time can differ from the session's:
+ * after a small step back the new file begins at the joint, so that files do not overlap.
  */
 static struct vmop_error *begin_at_joint(struct vmop_session *session, uint64_t monotonic_ns,
 					 uint64_t joint)
 {
-	static const uint64_t noise_ns = VMOP_NS_PER_S;
 	uint64_t since_ns = vmop_clock_ns(CLOCK_MONOTONIC) - monotonic_ns;
 	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME) - since_ns;
-	session->start_realtime_ns = real_ns > joint + noise_ns ? real_ns : joint;
+	session->start_realtime_ns = vmop_clock_is_other_time(real_ns, joint) ? real_ns : joint;
 	session->start_monotonic_ns = session->interval_monotonic_ns = monotonic_ns;
 	return vmop_session_file_put_start(session->file.db, session->start_realtime_ns);
 }
@@ -352,11 +350,14 @@ static bool is_due_again(uint64_t *last_ns, uint64_t every_ns)
 	return true;
 }
 
-static void rotate_now(struct vmop_session *session)
+/* Begin the next file, unless an attempt failed a moment ago. reason: logged, or NULL. */
+static void rotate_now(struct vmop_session *session, const char *reason)
 {
 	_cleanup_free_ char *name = NULL;
 	if (!is_due_again(&session->rotation.tried_ns, rotate_again_ns))
 		return;
+	if (reason)
+		vmop_log_notice("%s", reason);
 	struct vmop_error *err = vmop_session_rotate_by_time(session, &name);
 	if (err) {
 		vmop_session_note_failure(session, vmop_error_prefix(err, "rotate"));
@@ -375,7 +376,31 @@ void vmop_session_rotate_if_due(struct vmop_session *session)
 	if (setup->rotate.bytes)
 		vmop_error_destroy(vmop_db_size_bytes(session->file.db, &disk_bytes));
 	if (vmop_rotation_is_due(&setup->rotate, session->start_realtime_ns, now_ns, disk_bytes))
-		rotate_now(session);
-	if (is_due_again(&session->rotation.expired_ns, expire_every_ns))
-		vmop_session_note_failure(session, vmop_rotation_expire(setup, now_ns));
+		rotate_now(session, NULL);
+	if (!is_due_again(&session->rotation.expired_ns, expire_every_ns))
+		return;
+	const struct vmop_clock_reading clocks = vmop_clock_watch_read();
+	now_ns = vmop_clock_watch_cautious_ns(&session->clock, &clocks);
+	vmop_session_note_failure(session, vmop_rotation_expire(setup, now_ns));
+}
+
+void vmop_session_follow_clock(struct vmop_session *session)
+{
+	uint64_t forward_ns;
+	const struct vmop_clock_reading now = vmop_clock_watch_read();
+	if (session->is_replay)
+		return;
+	bool is_stepped = vmop_clock_watch_check(&session->clock, &now,
+						 vmop_session_time_ns(session, now.monotonic_ns),
+						 &forward_ns);
+	if (forward_ns)
+		vmop_log_notice(
+			"the machine was suspended, or its clock set: the session's time goes "
+			"forward by %.0f s",
+			(double)forward_ns / 1e9);
+	/* Modulo 2^64, like vmop_session_time_ns. */
+	session->start_monotonic_ns -= forward_ns;
+	if (is_stepped && !session->is_failing && session->file.db)
+		rotate_now(session,
+			   "the machine's clock was set: a new session begins with its time");
 }

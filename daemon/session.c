@@ -203,6 +203,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_store_events(session, now);
 	roll_up(session, vmop_session_time_ns(session, session->interval_monotonic_ns));
 	vmop_session_limit_cost(session);
+	vmop_session_follow_clock(session);
 	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
@@ -426,6 +427,8 @@ static struct vmop_error *session_open(struct vmop_session *session,
 	if (err)
 		return err;
 	vmop_session_cost_init(session);
+	const struct vmop_clock_reading now = vmop_clock_watch_read();
+	vmop_clock_watch_init(&session->clock, &now);
 	session->path = vmop_session_path(session->setup.session_dir, VMOP_SESSION_CURRENT);
 	return session->path ? begin(session, options->duration_ns) : &vmop_error_no_memory;
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The programs as a user runs them, each test in run, session and set-up directories of its own.
 integration_tests = \
+	tests/integration/control-clock.sh \
+	tests/integration/control-crowd.sh \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \
@@ -33,10 +35,11 @@ integration_tests = \
 	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
+EXTRA_DIST += tests/integration/set-clock.c
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
 	tests/integration/evil-common.sh tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
-check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
+check_PROGRAMS += tests/integration/crowd tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
 check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks tests/fixtures/changing-code
 tests_fixtures_changing_code_CFLAGS = $(known_paths_cflags)
 tests_fixtures_changing_code_LDFLAGS = -no-install

@@ -25,20 +25,25 @@ static void keep_reserve(struct vmop_processes *processes)
 		vmop_pool_fill(&processes->thread_pool, POOL_RESERVE);
 }
 
-struct vmop_error *vmop_processes_init(struct vmop_processes *processes, const char *root,
-				       struct vmop_images *images, struct vmop_tasks *tasks,
-				       bool separate_threads)
+static uint64_t boot_to_monotonic_ns(void)
 {
 	/* In this order, the time between the two reads cannot make the difference negative. */
 	uint64_t monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	uint64_t boot_ns = vmop_clock_ns(CLOCK_BOOTTIME);
+	return boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0;
+}
+
+struct vmop_error *vmop_processes_init(struct vmop_processes *processes, const char *root,
+				       struct vmop_images *images, struct vmop_tasks *tasks,
+				       bool separate_threads)
+{
 	*processes = (struct vmop_processes){
 		.root = root,
 		.images = images,
 		.tasks = tasks,
 		.separate_threads = separate_threads,
 		.budget.max = VMOP_REGIONS_TOTAL_MAX,
-		.boot_to_monotonic_ns = boot_ns > monotonic_ns ? boot_ns - monotonic_ns : 0,
+		.boot_to_monotonic_ns = boot_to_monotonic_ns(),
 	};
 	vmop_pool_init(&processes->pool, sizeof(struct vmop_process), VMOP_PROCESSES_MAX);
 	vmop_pool_init(&processes->thread_pool, sizeof(struct vmop_thread), VMOP_THREADS_MAX);
@@ -361,6 +366,7 @@ void vmop_processes_check(struct vmop_processes *processes, unsigned n)
 void vmop_processes_sweep(struct vmop_processes *processes)
 {
 	struct vmop_thread *thread, *next_thread;
+	processes->boot_to_monotonic_ns = boot_to_monotonic_ns(); /* grows by a suspend */
 	DL_FOREACH_SAFE(processes->exited_threads, thread, next_thread)
 	{
 		if (vmop_task_is_pending(&thread->task))

@@ -273,6 +273,9 @@ static void stored(struct vmop_profiler *profiler)
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns)
 {
+	if (profiler->root) /* it differs after a suspend or a step of the clock */
+		profiler->monotonic_to_realtime_ns =
+			(int64_t)(vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC));
 	vmop_attribution_resolve_late(&profiler->attribution, profiler->is_ending);
 	vmop_domains_identify_new(&profiler->domains);
 	if (profiler->waits)
