@@ -34,7 +34,7 @@ is "completions of --session-dir" "$(offered --session-dir "$work/he")" = "$work
 is "completions of --ratio m" "$(offered_by vmopreport --ratio m)" = "mpki "
 is "completions of --by c" "$(offered_by vmopreport --by c)" = "certainty cgroup cpu "
 is "completions of a spec" "$(offered_by vmopreport dom)" = "domain: "
-for program in vmopcontrol vmopannotate vmopcompare vmopreport vmoptop; do
+for program in vmopcontrol vmopannotate vmopcompare vmopreport vmopstat vmoptop; do
 	expect 0 "" bash -n "$src/contrib/completions/$program"
 	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*=\?' | sort -u); do
 		offered_by $program "${option%=}" | grep -qF -e "$option" ||
