@@ -21,7 +21,7 @@ EXTRA_DIST += README.md ARCHITECTURE.md BENCHMARKS.md CONTRIBUTING.md CHANGELOG.
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/vmopannotate \
 	contrib/completions/vmoparchive \
-	contrib/completions/vmopcompare contrib/completions/vmopreport contrib/completions/vmoptop
+	contrib/completions/vmopcompare contrib/completions/vmopreport contrib/completions/vmopstat contrib/completions/vmoptop
 
 # The folder that systemd reads with the prefixes /usr and /usr/local.
 systemdunitdir = $(prefix)/lib/systemd/system

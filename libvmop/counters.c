@@ -53,6 +53,7 @@ void vmop_counters_close(struct vmop_counters *counters)
 	vmop_event_set_deinit(&counters->events);
 	free(counters->counters);
 	free(counters->group);
+	free(counters->ended);
 	free(counters);
 }
 
@@ -187,7 +188,9 @@ static struct vmop_error *allocate(struct vmop_counters *counters)
 	}
 	counters->counters = calloc(counters->events.n, sizeof(*counters->counters));
 	counters->group = calloc(largest + 3, sizeof(*counters->group));
-	return counters->counters && counters->group ? NULL : &vmop_error_no_memory;
+	counters->ended = calloc(counters->events.n, sizeof(*counters->ended));
+	return counters->counters && counters->group && counters->ended ? NULL
+									: &vmop_error_no_memory;
 }
 
 struct vmop_error *vmop_counters_open(const char *events,

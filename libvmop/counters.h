@@ -28,8 +28,9 @@ struct vmop_counters {
 	struct vmop_event_set events;
 	struct vmop_counter *counters; /* events.n of them */
 	size_t n_targets;
-	int *fds;	 /* [target * events.n + event]; -1: not counted on this target */
-	uint64_t *group; /* room for one read of the largest group */
+	int *fds;		  /* [target * events.n + event]; -1: not counted on this target */
+	struct vmop_count *ended; /* for regions: room for one read of the set */
+	uint64_t *group;	  /* room for one read of the largest group */
 	bool is_started, is_cost_known;
 	struct vmop_counters *next, *previous; /* fork.c */
 };

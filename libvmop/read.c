@@ -31,28 +31,36 @@ static void add_single(struct vmop_count *count, uint64_t value, uint64_t enable
 	count->running_ns += running_ns;
 }
 
-/* Add the counts of one target's group, or of its single event. */
-static struct vmop_error *add_target(struct vmop_counters *counters, size_t target, size_t leader,
-				     size_t n_group, struct vmop_count *counts)
+/* Read one target's single event, or its group into counters->group. */
+static inline struct vmop_error *read_target(struct vmop_counters *counters, size_t target,
+					     size_t leader, size_t n_group, struct single *ret)
 {
 	int fd = vmop_counters_fd(counters, target, leader);
 	if (n_group == 1) {
-		struct single single;
-		ssize_t n = read(fd, &single, sizeof(single));
-		if (n != sizeof(single))
-			return read_failed(counters, leader, n);
-		add_single(&counts[leader], single.value, single.enabled_ns, single.running_ns);
-		return NULL;
+		ssize_t n = read(fd, ret, sizeof(*ret));
+		return n == sizeof(*ret) ? NULL : read_failed(counters, leader, n);
 	}
 	uint64_t *group = counters->group;
 	size_t len_bytes = (n_group + GROUP_VALUES) * sizeof(*group);
 	ssize_t n = read(fd, group, len_bytes);
 	if (n != (ssize_t)len_bytes || group[GROUP_N] != n_group)
 		return read_failed(counters, leader, n < 0 ? n : 0);
-	for (size_t i = 0; i < n_group; i++)
+	return NULL;
+}
+
+/* Add the counts of one target's group, or of its single event. */
+static struct vmop_error *add_target(struct vmop_counters *counters, size_t target, size_t leader,
+				     size_t n_group, struct vmop_count *counts)
+{
+	struct single single;
+	struct vmop_error *err = read_target(counters, target, leader, n_group, &single);
+	if (!err && n_group == 1)
+		add_single(&counts[leader], single.value, single.enabled_ns, single.running_ns);
+	const uint64_t *group = counters->group;
+	for (size_t i = 0; !err && n_group > 1 && i < n_group; i++)
 		add_single(&counts[leader + i], group[GROUP_VALUES + i], group[GROUP_ENABLED],
 			   group[GROUP_RUNNING]);
-	return NULL;
+	return err;
 }
 
 /* Read a group, or a single event, without a system call. Return false if that is impossible. */
@@ -153,16 +161,17 @@ static int value_by_read(struct vmop_counters *counters, size_t i, uint64_t *ret
 		return VMOP_BY_NOTHING;
 	size_t leader = counters->events.events[i].leader;
 	size_t n_group = vmop_event_set_group_size(&counters->events, leader);
-	struct vmop_count counts[VMOP_COUNTERS_MAX];
-	memset(&counts[leader], 0, n_group * sizeof(*counts));
+	uint64_t value = 0;
 	for (size_t target = 0; target < counters->n_targets; target++) {
-		struct vmop_error *err = add_target(counters, target, leader, n_group, counts);
+		struct single single;
+		struct vmop_error *err = read_target(counters, target, leader, n_group, &single);
 		if (err) {
 			vmop_error_destroy(err);
 			return VMOP_BY_NOTHING;
 		}
+		value += n_group == 1 ? single.value : counters->group[GROUP_VALUES + i - leader];
 	}
-	*ret = counts[i].value;
+	*ret = value;
 	return VMOP_BY_READ;
 }
 

@@ -66,13 +66,12 @@ static struct vmop_error *measure(struct vmop_counters *counters)
 
 struct vmop_error *vmop_region_begin(struct vmop_counters *counters)
 {
-	struct vmop_count counts[VMOP_COUNTERS_MAX];
 	struct vmop_error *err = NULL;
 	if (!counters->is_started)
 		err = vmop_counters_start(counters);
 	if (!err && !counters->is_cost_known)
 		err = measure(counters);
-	return err ? err : read_begun(counters, counts);
+	return err ? err : read_begun(counters, counters->ended);
 }
 
 static void set_region(const struct vmop_counter *counter, const struct vmop_count *end,
@@ -107,14 +106,14 @@ static void set_region(const struct vmop_counter *counter, const struct vmop_cou
 struct vmop_error *vmop_region_end(struct vmop_counters *counters, struct vmop_region_count *counts,
 				   size_t n)
 {
-	struct vmop_count ended[VMOP_COUNTERS_MAX];
+	struct vmop_count *ended = counters->ended;
 	if (!counters->is_cost_known)
 		return vmop_error_new(VMOP_ERROR_USAGE, "a region ends that has not begun");
 	if (n < counters->events.n)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "room for %zu counts, and there are %zu events", n,
 				      counters->events.n);
-	struct vmop_error *err = vmop_counters_read(counters, ended, VMOP_COUNTERS_MAX);
+	struct vmop_error *err = vmop_counters_read(counters, ended, counters->events.n);
 	for (size_t i = 0; !err && i < counters->events.n; i++)
 		set_region(&counters->counters[i], &ended[i], &counts[i]);
 	return err;

@@ -93,7 +93,7 @@ static void continue_at(ucontext_t *context, uintptr_t address)
 #error "libvmop is for x86-64 and arm64"
 #endif
 
-int vmop_handle_fault(int signo, siginfo_t *info, void *context)
+int vmop_handle_fault(int signo, void *info, void *context)
 {
 	uintptr_t pc = interrupted_at(context);
 	(void)info;

@@ -14,7 +14,6 @@
 #ifndef VMOP_H
 #define VMOP_H
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -201,9 +200,10 @@ void vmop_watch_close(struct vmop_watch *watch); /* NULL is allowed */
  * Return 1 if the fault came from reading a counter in user mode, which the kernel has just
  * forbidden; the context is mended then, and the handler returns. Only for programs that install a
  * handler for SIGILL (arm64) or SIGSEGV (x86) after the first vmop_counters_open(). Others need
- * nothing: the library's own handler passes other faults on to the one before it.
+ * nothing: the library's own handler passes other faults on to the one before it. The arguments are
+ * those of the handler, which has SA_SIGINFO.
  */
-int vmop_handle_fault(int signo, siginfo_t *info, void *context);
+int vmop_handle_fault(int signo, void *info, void *context);
 
 #ifdef __cplusplus
 }

@@ -34,7 +34,7 @@ is "completions of --session-dir" "$(offered --session-dir "$work/he")" = "$work
 is "completions of --ratio m" "$(offered_by vmopreport --ratio m)" = "mpki "
 is "completions of --by c" "$(offered_by vmopreport --by c)" = "certainty cgroup cpu "
 is "completions of a spec" "$(offered_by vmopreport dom)" = "domain: "
-for program in vmopcontrol vmopannotate vmoparchive vmopcompare vmopreport vmoptop; do
+for program in vmopcontrol vmopannotate vmoparchive vmopcompare vmopreport vmopstat vmoptop; do
 	[ -x "$build/$program" ] || continue # built without its library
 	expect 0 "" bash -n "$src/contrib/completions/$program"
 	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*=\?' | sort -u); do

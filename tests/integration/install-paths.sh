@@ -15,7 +15,7 @@ MAKEFLAGS='' make -s -C "$build" install DESTDIR="$root" >"$work/install.log" 2>
 }
 sbin=$(directory sbindir) bin=$(directory bindir) prefix=$(directory prefix)
 state=$(directory localstatedir)/lib/vmop etc=$(directory sysconfdir)/vmop run=$(directory runstatedir)/vmop
-for program in "$sbin/vmopd" "$bin/vmopcontrol" "$bin/vmopreport" "$bin/vmoptop" "$bin/vmopannotate"; do
+for program in "$sbin/vmopd" "$bin/vmopcontrol" "$bin/vmopreport" "$bin/vmoptop" "$bin/vmopannotate" "$bin/vmopstat"; do
 	is "$program" "$(ls "$root$program")" = "$root$program"
 done
 # The paths in the output of --help.
@@ -36,8 +36,8 @@ case $prefix in
 esac
 
 # Texts: manual pages, unit, cron example, completions.
-find "$root" -type f ! -name '*.la' ! -name '*.so' ! -perm -u+x >"$work/texts"
-for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmoparchive.1 vmop-session.5 vmopd.service vmop-nightly.service vmop-nightly.timer \
+find "$root" -type f ! -name '*.la' ! -name '*.so' ! -name '*.so.*' ! -perm -u+x >"$work/texts"
+for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmoptop.1 vmopannotate.1 vmoparchive.1 vmopstat.1 libvmop.3 vmop.h libvmop.pc vmop-session.5 vmopd.service vmop-nightly.service vmop-nightly.timer \
 	sysusers.d/vmop.conf tmpfiles.d/vmop.conf systemd/record.conf cron/vmop completions/vmopcontrol; do
 	is "installed texts called $name" "$(grep -c "/$name\$" "$work/texts")" -eq 1
 done
