@@ -171,9 +171,8 @@ static json_t *waits_json(const struct vmop_session *session, double uptime_s)
 	json_object_set_new(object, "switch_ns", json_real(facts.switch_ns));
 	json_object_set_new(object, "wakeup_ns", json_real(facts.wakeup_ns));
 	json_object_set_new(object, "exit_ns", json_real(facts.exit_ns));
-	json_object_set_new(
-		object, "cpu_percent",
-		json_real(uptime_s > 0 ? (double)facts.cost_ns / 1e7 / uptime_s : 0));
+	json_object_set_new(object, "cpu_percent",
+			    json_real(uptime_s > 0 ? (double)facts.cost_ns / 1e7 / uptime_s : 0));
 	return object;
 }
 
@@ -279,8 +278,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	json_object_set_new(reply, "events", events_json(session));
 	json_object_set_new(reply, "callgraph", callgraph_json(session));
 	json_object_set_new(reply, "guest_context", guest_context_json(session));
-	json_object_set_new(reply, "waits",
-			    waits_json(session, (double)status.uptime_ns / 1e9));
+	json_object_set_new(reply, "waits", waits_json(session, (double)status.uptime_ns / 1e9));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
 	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);

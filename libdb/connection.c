@@ -54,7 +54,7 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 			     " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS
 			     ", time_ns = " VMOP_DB_SUM_OF_TIMES,
 	[VMOP_DB_PUT_EXIT_PLACE] = "INSERT INTO exit_place VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-				      " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
+				   " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 	[VMOP_DB_PUT_CULPRIT] = "INSERT INTO culprit(kind, domain, name) VALUES(?1, ?2, ?3)"
 				" ON CONFLICT DO NOTHING",
 	[VMOP_DB_FIND_CULPRIT] =

@@ -208,14 +208,14 @@ struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_los
 
 /*
  * Store the time of vCPUs, in the open interval, or without one in no interval: VMOP_ERROR_CANT.  A
- * row of the same key is added to.  vmop_db_put_culprit sets *ret to the id of the row with the same
- * kind, domain and name, which it adds if it is missing.
+ * row of the same key is added to.  vmop_db_put_culprit sets *ret to the id of the row with the
+ * same kind, domain and name, which it adds if it is missing.
  */
 struct vmop_error *vmop_db_put_culprit(struct vmop_db *db, const struct vmop_db_culprit *culprit,
 				       uint32_t *ret);
 struct vmop_error *vmop_db_put_wait(struct vmop_db *db, const struct vmop_db_wait *wait);
 struct vmop_error *vmop_db_put_exit_place(struct vmop_db *db,
-					     const struct vmop_db_exit_place *place);
+					  const struct vmop_db_exit_place *place);
 
 /* Commit the open interval.  After an error, also of a put before, the interval is rolled back. */
 struct vmop_error *vmop_db_commit(struct vmop_db *db);
@@ -366,9 +366,9 @@ vmop_db_each_culprit(struct vmop_db *db,
 		     void *arg);
 
 /*
- * Call `each` for the time of vCPUs in the intervals that overlap [from_ns, to_ns), to_ns 0: no end,
- * summed by domain, vCPU, state and cause, in this order.  A file of an older version has none.
- * VMOP_ERROR_LIMIT: there are more than VMOP_DB_WAITS_MAX sums.
+ * Call `each` for the time of vCPUs in the intervals that overlap [from_ns, to_ns), to_ns 0: no
+ * end, summed by domain, vCPU, state and cause, in this order.  A file of an older version has
+ * none. VMOP_ERROR_LIMIT: there are more than VMOP_DB_WAITS_MAX sums.
  */
 #define VMOP_DB_WAITS_MAX 1000000
 struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
@@ -379,8 +379,7 @@ struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, ui
 /* Do the same with the places of exits, summed by domain, cause, image and offset. */
 struct vmop_error *vmop_db_each_exit_place_in(
 	struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
-	struct vmop_error *(*each)(void *arg, const struct vmop_db_exit_place *place),
-	void *arg);
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_exit_place *place), void *arg);
 
 /*
  * Call `each` for the totals by key of the chunks that pass filter.  Reads the rows' totals and

@@ -78,7 +78,7 @@ static const char *const sqls[N_STATEMENTS] = {
 	[DELETE_WAITS] = "DELETE FROM wait WHERE interval > ?1 AND interval <= ?2",
 	[MERGE_PLACES] = "INSERT INTO exit_place SELECT ?1, domain, cause, image, offset, count"
 			 " FROM exit_place WHERE interval > ?1 AND interval <= ?2"
-			    " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
+			 " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 	[DELETE_PLACES] = "DELETE FROM exit_place WHERE interval > ?1 AND interval <= ?2",
 	[BEGIN_SPAN] = "SAVEPOINT span",
 	[END_SPAN] = "RELEASE span",

@@ -18,9 +18,9 @@
 
 static struct vmop_error *need_interval(struct vmop_db *db)
 {
-	return db->in_interval ? NULL
-			       : vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open",
-						db->path);
+	return db->in_interval
+		       ? NULL
+		       : vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
 }
 
 /* End a put: see vmop_db_put_done. */
@@ -69,7 +69,8 @@ struct vmop_error *vmop_db_put_wait(struct vmop_db *db, const struct vmop_db_wai
 	return put_done(db, err);
 }
 
-struct vmop_error *vmop_db_put_exit_place(struct vmop_db *db, const struct vmop_db_exit_place *place)
+struct vmop_error *vmop_db_put_exit_place(struct vmop_db *db,
+					  const struct vmop_db_exit_place *place)
 {
 	struct vmop_error *err = need_interval(db);
 	if (err)
@@ -238,8 +239,7 @@ struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, ui
 			.count = sum->count,
 			.time_ns = sum->time_ns,
 		};
-		if (!err && (sum->numbers[1] > UINT32_MAX ||
-			     sum->numbers[2] >= VMOP_WAIT_N_STATES))
+		if (!err && (sum->numbers[1] > UINT32_MAX || sum->numbers[2] >= VMOP_WAIT_N_STATES))
 			err = vmop_db_corrupt(db, "a row of the table wait");
 		if (!err)
 			err = each(arg, &wait);

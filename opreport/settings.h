@@ -56,7 +56,7 @@ struct vmop_settings {
 	bool inlines;		  /* --inlines, within this CPU time */
 	uint64_t inlines_cpu_ns;
 	enum vmop_waits_table waits; /* --waits: this table of vCPUs' time instead of samples */
-	struct vmop_error *err; /* the first error, if argp_parse returned EINVAL */
+	struct vmop_error *err;	     /* the first error, if argp_parse returned EINVAL */
 };
 
 /*

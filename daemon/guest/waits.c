@@ -91,8 +91,7 @@ static void watch_domain(struct vmop_guest_waits *waits, const struct vmop_domai
 		return;
 	DL_FOREACH (domain->vcpus, vcpu)
 		if (!vcpu->has_exited)
-			vmop_waits_watch(waits->waits, vcpu->tid, domain->id.number,
-					 vcpu->number);
+			vmop_waits_watch(waits->waits, vcpu->tid, domain->id.number, vcpu->number);
 }
 
 /* Watch the threads of all guests that run, and no others. */

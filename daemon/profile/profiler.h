@@ -28,7 +28,7 @@
 struct vmop_blocked_facts; /* guest/off-cpu/batch.h */
 struct vmop_guest_view;	   /* guest/view.h */
 struct vmop_profiler;
-struct vmop_waits_facts;   /* hv-interface/bpf/waits.h */
+struct vmop_waits_facts; /* hv-interface/bpf/waits.h */
 
 /*
  * Create a profiler, and put the facts that are known at the start into db: events, the host's

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What both sides of the BPF program of waits share: the maps' keys and values, and its settings. */
+/* What both sides of the BPF program of waits share: the maps' keys and values, and its settings.
+ */
 #ifndef VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
 #define VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
 
@@ -7,8 +8,8 @@
 
 #define VMOP_WAITS_MAX_VICTIMS 1024 /* threads of vCPUs */
 #define VMOP_WAITS_MASK_WORDS (VMOP_WAITS_MAX_VICTIMS / 64)
-#define VMOP_WAITS_MAX_PAIRS 16384   /* of a victim and a culprit */
-#define VMOP_WAITS_MAX_EXITS 16384   /* of a victim and a reason */
+#define VMOP_WAITS_MAX_PAIRS 16384    /* of a victim and a culprit */
+#define VMOP_WAITS_MAX_EXITS 16384    /* of a victim and a reason */
 #define VMOP_WAITS_MAX_ADDRESSES 8192 /* of a guest, a reason and an address; the least used go */
 #define VMOP_WAITS_MAX_GUESTS 4096
 

@@ -200,10 +200,9 @@ static __always_inline uint64_t renewed_ns(struct task_struct *task)
 	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
 	for (int i = 0; i < MAX_GROUPS && group; i++) {
 		if (BPF_CORE_READ(group, cfs_bandwidth.quota) != NO_QUOTA) {
-			uint64_t at_ns =
-				(uint64_t)BPF_CORE_READ(group,
-							cfs_bandwidth.period_timer.node.expires) -
-				(uint64_t)BPF_CORE_READ(group, cfs_bandwidth.period);
+			uint64_t at_ns = (uint64_t)BPF_CORE_READ(
+						 group, cfs_bandwidth.period_timer.node.expires) -
+					 (uint64_t)BPF_CORE_READ(group, cfs_bandwidth.period);
 			if (at_ns > latest)
 				latest = at_ns;
 		}

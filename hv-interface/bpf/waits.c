@@ -84,7 +84,7 @@ static void find_exits(struct vmop_waits *waits)
 	settings->class_at = field_at(format, "esr_ec");
 	settings->reason_at = field_at(format, settings->class_at ? "ret" : "exit_reason");
 	settings->address_at = field_at(format, settings->class_at ? "vcpu_pc" : "guest_rip");
-	waits->machine = settings->class_at			     ? VMOP_EXIT_ARM64
+	waits->machine = settings->class_at			      ? VMOP_EXIT_ARM64
 			 : access("/sys/module/kvm_intel", F_OK) == 0 ? VMOP_EXIT_VMX
 								      : VMOP_EXIT_SVM;
 	if (!settings->reason_at || !settings->address_at)
@@ -148,8 +148,8 @@ static struct vmop_error *load(struct vmop_waits *waits)
 	waits->n_cpus = n_cpus > 0 ? (uint32_t)n_cpus : 1;
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(waits->object, "cpus"),
 				 waits->n_cpus);
-	if (!settings || bpf_map__set_initial_value(settings, &waits->settings,
-						    sizeof(waits->settings)) != 0)
+	if (!settings ||
+	    bpf_map__set_initial_value(settings, &waits->settings, sizeof(waits->settings)) != 0)
 		return not_permitted(EINVAL);
 	bpf_program__set_autoload(find_program(waits, "vmop_exit"), !waits->no_exits);
 	bpf_program__set_autoload(find_program(waits, "vmop_entry"), !waits->no_exits);
@@ -191,8 +191,7 @@ static struct vmop_error *start(struct vmop_waits *waits)
 		if (status < 0)
 			return not_permitted(-status);
 	}
-	if (!waits->no_exits &&
-	    (attach(waits, "vmop_exit") < 0 || attach(waits, "vmop_entry") < 0))
+	if (!waits->no_exits && (attach(waits, "vmop_exit") < 0 || attach(waits, "vmop_entry") < 0))
 		waits->no_exits = "the tracepoints kvm:kvm_exit and kvm:kvm_entry can't be used";
 	prime(waits);
 	return NULL;
@@ -282,10 +281,10 @@ static bool look(uint32_t tid, struct vmop_waits_victim *victim)
 	vmop_error_destroy(err);
 	if (!at || sscanf(at, ") %c", &state) != 1)
 		return false;
-	victim->state = state == 'D'			       ? VMOP_WAIT_BLOCKED
-			: state != 'S'			       ? VMOP_WAIT_UNKNOWN
-			: sleeps_in_kvm(tid)		       ? VMOP_WAIT_HALTED
-							       : VMOP_WAIT_VMM;
+	victim->state = state == 'D'	     ? VMOP_WAIT_BLOCKED
+			: state != 'S'	     ? VMOP_WAIT_UNKNOWN
+			: sleeps_in_kvm(tid) ? VMOP_WAIT_HALTED
+					     : VMOP_WAIT_VMM;
 	/* The processor is field 39; the state, behind the name, is field 3. */
 	for (int field = 3; field < 39 && at; field++)
 		at = strchr(at + (field == 3 ? 2 : 1), ' ');
@@ -319,7 +318,8 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 		waits->n_refused += !slot;
 		return slot != NULL;
 	}
-	*slot = (struct vmop_waits_slot){.tid = tid, .guest = guest, .vcpu = vcpu, .is_renewed = true};
+	*slot = (struct vmop_waits_slot){
+		.tid = tid, .guest = guest, .vcpu = vcpu, .is_renewed = true};
 	victim.since_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (bpf_map_update_elem(waits->maps[VMOP_WAITS_VICTIMS], &at, &victim, BPF_ANY) ||
 	    bpf_map_update_elem(waits->maps[VMOP_WAITS_SLOTS], &tid, &at, BPF_ANY)) {

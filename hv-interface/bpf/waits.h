@@ -46,10 +46,10 @@ struct vmop_waits_amount {
 	enum vmop_wait_state state;
 	/* Of WAITING. The amounts of its culprits add up to the state. */
 	enum vmop_culprit_kind culprit;
-	uint64_t culprit_id;	/* of GUEST: its number; of CGROUP: the kernel's id */
-	uint32_t culprit_pid;	/* a process of a CGROUP */
-	char culprit_comm[17];	/* of PROCESS */
-	uint32_t reason;	/* of EXIT; on arm64 the return code << 8 | the exception class */
+	uint64_t culprit_id;	 /* of GUEST: its number; of CGROUP: the kernel's id */
+	uint32_t culprit_pid;	 /* a process of a CGROUP */
+	char culprit_comm[17];	 /* of PROCESS */
+	uint32_t reason;	 /* of EXIT; on arm64 the return code << 8 | the exception class */
 	uint64_t count, time_ns; /* count: how often it began */
 };
 

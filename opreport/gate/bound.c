@@ -10,7 +10,8 @@
 
 #define ACCEPTED                                                                                   \
 	"[each ]FIGURE OP NUMBER, as in 'symbol:crc32* > 5%%': domain: image: symbol: task: "      \
-	"cgroup: steal:GLOB and unattributed with a share, lost[:NAME] with a share or a number, ipc, "   \
+	"cgroup: steal:GLOB and unattributed with a share, lost[:NAME] with a share or a number, " \
+	"ipc, "                                                                                    \
 	"cpi, mpki or a --ratio with a number; OP is > >= < or <="
 
 /* The kind of a figure's number. */

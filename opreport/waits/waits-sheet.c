@@ -21,8 +21,8 @@ enum column_id {
 	CULPRIT,
 	ROW_NS,
 	ROW_SECONDS,
-	ROW_PERCENT,	/* of the guest's time */
-	ROW_OF_WAITS,	/* in percent, of its waits */
+	ROW_PERCENT,  /* of the guest's time */
+	ROW_OF_WAITS, /* in percent, of its waits */
 	ROW_COUNT,
 	REASON,
 	NS_EACH,
@@ -32,18 +32,18 @@ enum column_id {
 
 #define STATES                                                                                     \
 	{"seconds", "seconds", VMOP_VALUE_RATIO, false, SECONDS, 0},                               \
-		{"running_percent", "running %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,         \
-		 VMOP_WAIT_RUNNING},                                                               \
-		{"exits_percent", "exits %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,             \
-		 VMOP_WAIT_EXIT},                                                                  \
-		{"waiting_percent", "waiting %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,         \
-		 VMOP_WAIT_WAITING},                                                               \
-		{"quota_percent", "quota %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,             \
-		 VMOP_WAIT_QUOTA},                                                                 \
-		{"halted_percent", "halted %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,           \
-		 VMOP_WAIT_HALTED},                                                                \
-		{"blocked_percent", "blocked %", VMOP_VALUE_PERCENT, false, STATE_PERCENT,         \
-		 VMOP_WAIT_BLOCKED},                                                               \
+		{"running_percent", "running %",      VMOP_VALUE_PERCENT, false,                   \
+		 STATE_PERCENT,	    VMOP_WAIT_RUNNING},                                            \
+		{"exits_percent", "exits %",	 VMOP_VALUE_PERCENT,                               \
+		 false,		  STATE_PERCENT, VMOP_WAIT_EXIT},                                  \
+		{"waiting_percent", "waiting %",      VMOP_VALUE_PERCENT, false,                   \
+		 STATE_PERCENT,	    VMOP_WAIT_WAITING},                                            \
+		{"quota_percent", "quota %",	 VMOP_VALUE_PERCENT,                               \
+		 false,		  STATE_PERCENT, VMOP_WAIT_QUOTA},                                 \
+		{"halted_percent", "halted %",	    VMOP_VALUE_PERCENT, false,                     \
+		 STATE_PERCENT,	   VMOP_WAIT_HALTED},                                              \
+		{"blocked_percent", "blocked %",      VMOP_VALUE_PERCENT, false,                   \
+		 STATE_PERCENT,	    VMOP_WAIT_BLOCKED},                                            \
 		{"vmm_percent", "vmm %", VMOP_VALUE_PERCENT, false, STATE_PERCENT, VMOP_WAIT_VMM}, \
 		{"unknown_percent", NULL, VMOP_VALUE_PERCENT, false, STATE_PERCENT,                \
 		 VMOP_WAIT_UNKNOWN},                                                               \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The time of vCPUs as sheets: a row for each guest or vCPU, victim and culprit, or exit's reason. */
+/* The time of vCPUs as sheets: a row for each guest or vCPU, victim and culprit, or exit's reason.
+ */
 #ifndef VMOP_OPREPORT_WAITS_WAITS_SHEET_H
 #define VMOP_OPREPORT_WAITS_WAITS_SHEET_H
 
@@ -10,15 +11,15 @@ enum vmop_waits_table {
 	VMOP_WAITS_NO_TABLE,
 	VMOP_WAITS_GUESTS,
 	VMOP_WAITS_VCPUS,
-	VMOP_WAITS_CULPRITS, /* the matrix victim x culprit, in rows */
+	VMOP_WAITS_CULPRITS,  /* the matrix victim x culprit, in rows */
 	VMOP_WAITS_BY_REASON, /* exits */
 };
 
 struct vmop_waits_sheet;
 
 /*
- * Make *ret of facts, which must outlive it; changes their order. VMOP_ERROR_NOT_FOUND: there are no
- * rows of that kind.
+ * Make *ret of facts, which must outlive it; changes their order. VMOP_ERROR_NOT_FOUND: there are
+ * no rows of that kind.
  */
 struct vmop_error *vmop_waits_sheet_create(struct vmop_waits_facts_of *facts,
 					   enum vmop_waits_table table,

@@ -14,7 +14,8 @@
 #include "opreport/query/choice.h"
 
 #define NO_WAITS                                                                                   \
-	"the session has no time of vCPUs: 'vmopcontrol --waits' records it from the next start on"
+	"the session has no time of vCPUs: 'vmopcontrol --waits' records it from the next start "  \
+	"on"
 
 /* One session while it is read. */
 struct loading {
@@ -281,8 +282,7 @@ static struct vmop_error *check_spec(const struct vmop_spec *spec)
 	return NULL;
 }
 
-static struct vmop_error *select_time(const struct vmop_spec *spec,
-				      struct vmop_waits_facts_of *ret)
+static struct vmop_error *select_time(const struct vmop_spec *spec, struct vmop_waits_facts_of *ret)
 {
 	/* vcpu: selects rows here, for which samples need not be separated. */
 	struct vmop_spec without = *spec;
@@ -328,8 +328,7 @@ struct vmop_error *vmop_waits_load(const struct vmop_spec *spec, struct vmop_wai
 	bool is_all = !spec->domains.n && !spec->vcpus.n && !spec->time.is_set;
 	return ret->n_facts ? NULL
 			    : vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s",
-					     is_all ? NO_WAITS
-						    : "no time of vCPUs matches");
+					     is_all ? NO_WAITS : "no time of vCPUs matches");
 }
 
 void vmop_waits_merge_vcpus(struct vmop_waits_facts_of *facts)

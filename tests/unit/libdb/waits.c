@@ -25,8 +25,8 @@ static struct vmop_db *new_session(const char *name)
 static uint32_t put_culprit(struct vmop_db *db, enum vmop_culprit_kind kind, const char *name)
 {
 	uint32_t id;
-	assert_ok(vmop_db_put_culprit(
-		db, &(struct vmop_db_culprit){.kind = kind, .name = name}, &id));
+	assert_ok(vmop_db_put_culprit(db, &(struct vmop_db_culprit){.kind = kind, .name = name},
+				      &id));
 	return id;
 }
 

@@ -38,7 +38,7 @@ static void *work(void *arg)
 	CPU_ZERO(&cpus);
 	CPU_SET(worker->cpu, &cpus);
 	sched_setaffinity(0, sizeof(cpus), &cpus);
-	prctl(PR_SET_NAME, "vmop-worker");
+	prctl(PR_SET_NAME, "vmop-thread");
 	worker->tid = (pid_t)syscall(SYS_gettid);
 	while (!worker->ends) {
 		uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
@@ -121,8 +121,8 @@ static struct schedstat schedstat(pid_t tid)
 }
 
 /*
- * Worker i is watched as vCPU i. Worker 0 itself begins and ends that: schedstat counts no wait that
- * goes on.
+ * Worker i is watched as vCPU i. Worker 0 itself begins and ends that: schedstat counts no wait
+ * that goes on.
  */
 static uint32_t n_watched;
 static uint64_t begun_ns, ended_ns;
@@ -199,8 +199,7 @@ static uint64_t run_ns(size_t worker)
 static void compare(uint64_t wall_ns)
 {
 	uint64_t wait_ns = after[0].wait_ns - before[0].wait_ns;
-	uint64_t waited_ns =
-		sums[0].states[VMOP_WAIT_WAITING] + sums[0].states[VMOP_WAIT_QUOTA];
+	uint64_t waited_ns = sums[0].states[VMOP_WAIT_WAITING] + sums[0].states[VMOP_WAIT_QUOTA];
 	print_message("# vcpu 0 of %.3f ms: schedstat %.3f running, %.3f waiting\n",
 		      (double)wall_ns / 1e6, (double)run_ns(0) / 1e6, (double)wait_ns / 1e6);
 	assert_true(is_near(sums[0].all, wall_ns, 0.01, wall_ns));
@@ -222,8 +221,7 @@ static void test_contention(void **state)
 	/* This process is no guest. Whenever a worker runs, the others wait for it. */
 	assert_int_equal(sums[0].by_guest, 0);
 	if (!sums[0].by_cgroup)
-		assert_true(
-			is_near(sums[0].by_worker, run_ns(1) + run_ns(2), 0.02, wall_ns));
+		assert_true(is_near(sums[0].by_worker, run_ns(1) + run_ns(2), 0.02, wall_ns));
 }
 
 /* The same, and the process is a guest's: then a guest is the culprit. */
@@ -302,6 +300,8 @@ static int end(void **state)
 
 int main(void)
 {
+	/* A culprit has the name of its process, not of its thread. */
+	prctl(PR_SET_NAME, "vmop-worker");
 	struct vmop_error *err = vmop_waits_create(&waits);
 	vmop_waits_destroy(waits);
 	if (err) {

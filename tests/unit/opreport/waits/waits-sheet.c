@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sheets of vCPUs' time, from a session file that the test writes: sums, shares, names, hostile numbers. */
+/* Sheets of vCPUs' time, from a session file that the test writes: sums, shares, names, hostile
+ * numbers. */
 #include "opreport/waits/waits-sheet.h"
 
 #include "tests/unit/libdb/common.h"
@@ -227,9 +228,12 @@ static int make(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(guests),    cmocka_unit_test(vcpus_and_times),
-		cmocka_unit_test(culprits),  cmocka_unit_test(exits),
-		cmocka_unit_test(steal),     cmocka_unit_test(greatest_numbers),
+		cmocka_unit_test(guests),
+		cmocka_unit_test(vcpus_and_times),
+		cmocka_unit_test(culprits),
+		cmocka_unit_test(exits),
+		cmocka_unit_test(steal),
+		cmocka_unit_test(greatest_numbers),
 		cmocka_unit_test(specs_are_checked),
 	};
 	return cmocka_run_group_tests(tests, make, test_dir_remove);
