@@ -56,6 +56,8 @@ run_and_kill() {
 for status in 0:3 5:5; do
 	expect "${status#*:}" "vmopd was killed while the command ran" run_and_kill "${status%:*}"
 	is "lines about it" "$(grep -c "killed" "$work/out")" -eq 1
+	is "the kept session" "$(ls "$sessions/current.vmop")" = "$sessions/current.vmop"
+	rm "$sessions"/current.vmop*
 done
 
 # -- killed in the middle
