@@ -23,6 +23,7 @@ libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
 
 libsym_libsym_la_SOURCES = \
 	libsym/cache/cache-trim.c libsym/cache/cache-trim.h \
+	libsym/cache/mapped-symtab.c libsym/cache/mapped-symtab.h \
 	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \

@@ -10,6 +10,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "libsym/cache/mapped-symtab.h"
 #include "libsym/cache/symbol-cache.h"
 #include "libsym/elf/elf-symbols.h"
 #include "libsym/elf/plt.h"
@@ -29,6 +30,10 @@ struct entry {
 	bool is_cached;	 /* symtab comes from the cache */
 	struct vmop_symbol_cache_key
 		cache_key; /* where symtab belongs in the cache; empty: nowhere */
+	/* To make a table again that is damaged in the cache: */
+	struct vmop_resolver *resolver;
+	struct vmop_image_ref ref;
+	char *path, *root; /* of ref */
 	char key[];
 };
 
@@ -60,6 +65,8 @@ struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *opti
 static void destroy_entry(struct entry *entry)
 {
 	vmop_symtab_destroy(entry->symtab);
+	free(entry->path);
+	free(entry->root);
 	free(entry);
 }
 
@@ -240,25 +247,6 @@ static char *key_of(const struct vmop_image_ref *ref, bool by_build_id)
 	return n < 0 ? NULL : key;
 }
 
-static struct vmop_error *remember(struct vmop_resolver *resolver, const char *key,
-				   const struct entry *found, struct entry **ret)
-{
-	size_t len = strlen(key);
-	struct entry *entry = calloc(1, sizeof(*entry) + len + 1);
-	if (!entry)
-		return &vmop_error_no_memory;
-	memcpy(entry->key, key, len);
-	HASH_ADD_KEYPTR(hh, resolver->entries, entry->key, len, entry);
-	if (!entry->hh.tbl) {
-		free(entry);
-		return &vmop_error_no_memory;
-	}
-	entry->symtab = found->symtab;
-	entry->reason = found->reason;
-	*ret = entry;
-	return NULL;
-}
-
 /* Find symbols in the cache of earlier runs, else in files, and add them to the cache. */
 static struct vmop_error *resolve_cached(struct vmop_resolver *resolver,
 					 const struct vmop_image_ref *ref, struct entry *entry)
@@ -278,6 +266,61 @@ static struct vmop_error *resolve_cached(struct vmop_resolver *resolver,
 	return err;
 }
 
+/* Make the table of an entry again. Its file in the cache is damaged. */
+static struct vmop_symtab *remake(void *arg)
+{
+	const struct entry *entry = arg;
+	struct entry found = {0};
+	vmop_symbol_cache_remove(&entry->resolver->cache, &entry->cache_key);
+	struct vmop_error *err = resolve_cached(entry->resolver, &entry->ref, &found);
+	vmop_error_destroy(err);
+	return found.symtab;
+}
+
+/* Let a table of the cache be made again if it turns out to be damaged. */
+static bool prepare_remake(struct vmop_resolver *resolver, const struct vmop_image_ref *ref,
+			   const struct entry *found, struct entry *entry)
+{
+	struct vmop_mapped_symtab *mapped = vmop_mapped_symtab_of(found->symtab);
+	if (!mapped)
+		return true;
+	entry->path = ref->path ? strdup(ref->path) : NULL;
+	entry->root = ref->root ? strdup(ref->root) : NULL;
+	if ((ref->path && !entry->path) || (ref->root && !entry->root))
+		return false;
+	entry->resolver = resolver;
+	entry->cache_key = found->cache_key;
+	entry->ref = *ref;
+	entry->ref.path = entry->path;
+	entry->ref.root = entry->root;
+	vmop_mapped_symtab_set_remake(mapped, remake, entry);
+	return true;
+}
+
+static struct vmop_error *remember(struct vmop_resolver *resolver, const char *key,
+				   const struct vmop_image_ref *ref, const struct entry *found,
+				   struct entry **ret)
+{
+	size_t len = strlen(key);
+	struct entry *entry = calloc(1, sizeof(*entry) + len + 1);
+	if (!entry)
+		return &vmop_error_no_memory;
+	memcpy(entry->key, key, len);
+	if (!prepare_remake(resolver, ref, found, entry)) {
+		destroy_entry(entry);
+		return &vmop_error_no_memory;
+	}
+	HASH_ADD_KEYPTR(hh, resolver->entries, entry->key, len, entry);
+	if (!entry->hh.tbl) {
+		destroy_entry(entry);
+		return &vmop_error_no_memory;
+	}
+	entry->symtab = found->symtab;
+	entry->reason = found->reason;
+	*ret = entry;
+	return NULL;
+}
+
 static struct vmop_error *find_entry(struct vmop_resolver *resolver,
 				     const struct vmop_image_ref *ref, struct entry **ret)
 {
@@ -295,7 +338,7 @@ static struct vmop_error *find_entry(struct vmop_resolver *resolver,
 	struct vmop_error *err = resolve_cached(resolver, ref, &found);
 	if (!err)
 		err = remember(resolver, found.symtab && ref->build_id.len_bytes ? by_id : by_path,
-			       &found, ret);
+			       ref, &found, ret);
 	if (err)
 		vmop_symtab_destroy(found.symtab);
 	return err;

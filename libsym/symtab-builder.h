@@ -73,4 +73,36 @@ struct vmop_error *vmop_symbols_sort(struct vmop_symbol *symbols, size_t n,
 struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, char *names,
 				      struct vmop_symtab **ret);
 
+/*
+ * Look-ups search spans, which are sorted by offset. Bisection finds the last span that begins at
+ * or before an offset. If it ends too early, only a span that reaches further can contain the
+ * offset. `outer` is the nearest earlier span that does, and so on outwards. This covers nested and
+ * overlapping symbols, and aliases of different lengths.
+ */
+struct vmop_symtab_span {
+	uint64_t offset, end;	/* end is exclusive; UINT64_MAX: unbounded */
+	uint32_t symbol, outer; /* indexes of a symbol and a span; UINT32_MAX: no span */
+};
+
+/* Real nesting is two or three deep. A hostile table could make each look-up visit every span. */
+#define VMOP_SYMTAB_MAX_OUTWARDS 64
+
+/* Return the spans and their number; none for a backed table. The table owns them. */
+const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symtab, size_t *ret_n);
+
+/* A table that is elsewhere (cache/mapped-symtab.h). The functions are those of symtab.h. */
+struct vmop_symtab_backing {
+	struct vmop_symtab_run (*find_run)(void *arg, uint64_t offset);
+	const struct vmop_symbol *(*symbols)(void *arg, size_t *ret_n);
+	void (*destroy)(void *arg);
+};
+
+/* Make a table of one that is elsewhere. Takes ownership of backing_arg, also on error. */
+struct vmop_error *vmop_symtab_create_backed(const struct vmop_symtab_backing *backing,
+					     void *backing_arg, struct vmop_symtab **ret);
+
+/* Return the table's backing_arg if it has that backing, or NULL. */
+void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,
+			    const struct vmop_symtab_backing *backing);
+
 #endif

@@ -10,28 +10,16 @@
 #include "libutil/cleanup.h"
 #include "libutil/heap.h"
 
-/*
- * Look-ups search these spans, which are sorted by offset. Bisection finds the last span that
- * begins at or before an offset. If it ends too early, only a span that reaches further can contain
- * the offset. `outer` is the nearest earlier span that does (or NONE), and so on outwards. This
- * covers nested and overlapping symbols, and aliases of different lengths.
- */
-struct span {
-	uint64_t offset, end; /* end is exclusive; UINT64_MAX: unbounded */
-	uint32_t symbol, outer;
-};
-
 #define NONE UINT32_MAX
-
-/* Real nesting is two or three deep. A hostile table could make each look-up visit every span. */
-#define MAX_OUTWARDS 64
 
 struct vmop_symtab {
 	struct vmop_symbol *symbols;
 	size_t n;
 	char *names; /* NULL: the names are in symbols' block */
-	struct span *spans;
+	struct vmop_symtab_span *spans;
 	size_t n_spans;
+	const struct vmop_symtab_backing *backing; /* NULL: all is in the fields above */
+	void *backing_arg;
 };
 
 static int rank_of_type(char type)
@@ -155,7 +143,7 @@ static uint64_t end_of(const struct vmop_symbol *symbol, uint64_t next)
  * further than all better ones, the furthest first. Return the number of spans.
  */
 static size_t add_aliases(const struct vmop_symtab *symtab, size_t first, size_t last,
-			  struct span *spans)
+			  struct vmop_symtab_span *spans)
 {
 	uint64_t next = last < symtab->n ? symtab->symbols[last].offset : UINT64_MAX;
 	uint64_t furthest = symtab->symbols[first].offset;
@@ -166,21 +154,21 @@ static size_t add_aliases(const struct vmop_symtab *symtab, size_t first, size_t
 		if (end <= furthest)
 			continue;
 		furthest = end;
-		spans[n++] = (struct span){
+		spans[n++] = (struct vmop_symtab_span){
 			.offset = symtab->symbols[i].offset,
 			.end = end,
 			.symbol = (uint32_t)i,
 		};
 	}
 	for (size_t i = 0; i < n / 2; i++) {
-		struct span swapped = spans[i];
+		struct vmop_symtab_span swapped = spans[i];
 		spans[i] = spans[n - 1 - i];
 		spans[n - 1 - i] = swapped;
 	}
 	return n;
 }
 
-static void link_outwards(struct span *spans, size_t n)
+static void link_outwards(struct vmop_symtab_span *spans, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t outer = i ? (uint32_t)(i - 1) : NONE;
@@ -194,7 +182,8 @@ struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, cha
 				      struct vmop_symtab **ret)
 {
 	struct vmop_symtab *symtab = calloc(1, sizeof(*symtab));
-	struct span *spans = n < NONE ? vmop_heap_alloc_large(n + 1, sizeof(*spans)) : NULL;
+	struct vmop_symtab_span *spans =
+		n < NONE ? vmop_heap_alloc_large(n + 1, sizeof(*spans)) : NULL;
 	if (!symtab || !spans) {
 		free(symtab);
 		free(spans);
@@ -212,7 +201,7 @@ struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, cha
 		last = first + 1;
 		if (last < n && symbols[last].offset != symbols[first].offset) {
 			/* Nearly all symbols have no alias. */
-			spans[symtab->n_spans++] = (struct span){
+			spans[symtab->n_spans++] = (struct vmop_symtab_span){
 				.offset = symbols[first].offset,
 				.end = end_of(&symbols[first], symbols[last].offset),
 				.symbol = (uint32_t)first,
@@ -226,6 +215,31 @@ struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, cha
 	link_outwards(spans, symtab->n_spans);
 	*ret = symtab;
 	return NULL;
+}
+
+struct vmop_error *vmop_symtab_create_backed(const struct vmop_symtab_backing *backing,
+					     void *backing_arg, struct vmop_symtab **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret) {
+		backing->destroy(backing_arg);
+		return &vmop_error_no_memory;
+	}
+	(*ret)->backing = backing;
+	(*ret)->backing_arg = backing_arg;
+	return NULL;
+}
+
+void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,
+			    const struct vmop_symtab_backing *backing)
+{
+	return symtab->backing == backing ? symtab->backing_arg : NULL;
+}
+
+const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symtab, size_t *ret_n)
+{
+	*ret_n = symtab->n_spans;
+	return symtab->spans;
 }
 
 struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
@@ -249,6 +263,8 @@ struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
 
 const struct vmop_symbol *vmop_symtab_symbols(const struct vmop_symtab *symtab, size_t *ret_n)
 {
+	if (symtab->backing)
+		return symtab->backing->symbols(symtab->backing_arg, ret_n);
 	*ret_n = symtab->n;
 	return symtab->symbols;
 }
@@ -257,6 +273,8 @@ void vmop_symtab_destroy(struct vmop_symtab *symtab)
 {
 	if (!symtab)
 		return;
+	if (symtab->backing)
+		symtab->backing->destroy(symtab->backing_arg);
 	free(symtab->symbols);
 	free(symtab->names);
 	free(symtab->spans);
@@ -265,9 +283,11 @@ void vmop_symtab_destroy(struct vmop_symtab *symtab)
 
 struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, uint64_t offset)
 {
-	const struct span *spans = symtab->spans, *at = spans;
+	const struct vmop_symtab_span *spans = symtab->spans, *at = spans;
 	struct vmop_symtab_run run = {.end = UINT64_MAX};
 
+	if (symtab->backing)
+		return symtab->backing->find_run(symtab->backing_arg, offset);
 	if (symtab->n_spans == 0)
 		return run;
 	if (offset < spans[0].offset) {
@@ -281,7 +301,7 @@ struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, ui
 	if (at + 1 < spans + symtab->n_spans)
 		run.end = at[1].offset;
 	/* Each outer span reaches further than the previous one. */
-	for (int steps = 0; steps < MAX_OUTWARDS; steps++) {
+	for (int steps = 0; steps < VMOP_SYMTAB_MAX_OUTWARDS; steps++) {
 		if (offset < at->end) {
 			run.symbol = &symtab->symbols[at->symbol];
 			run.end = at->end < run.end ? at->end : run.end;

@@ -8,7 +8,8 @@
  * (elf-file, elf-symbols, mini-debug-info, plt), from kallsyms text (kallsyms, kernel-image), from
  * a perf map (perf-map), a jitdump (jitdump, jitdump-records), or from a session file
  * (vmop_symtab_adopt). symtab-builder and symbol-sort put its symbols in order. A table never
- * changes: any thread may look up symbols in it.
+ * changes: any thread may look up symbols in it. Only a table of the cache (mapped-symtab) is for
+ * one thread.
  */
 #ifndef VMOP_LIBSYM_SYMTAB_H
 #define VMOP_LIBSYM_SYMTAB_H

@@ -456,6 +456,12 @@ static struct vmop_error *end_run(const struct started *started)
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	pid_t pid = 0;
 	struct vmop_error *err = control_daemon_find(&fd);
+	if (!err && fd < 0 && control_daemon_was_killed())
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "vmopd was killed while the command ran; the samples that it "
+				      "stored until then are kept");
+	if (!err && fd < 0)
+		vmop_log_notice("vmopd ended before the command");
 	if (err || fd < 0)
 		return err;
 	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
@@ -482,7 +488,9 @@ static struct vmop_error *do_run(struct control_request *request, int *ret_statu
 		return err;
 	err = control_command_run(request->command, ret_status);
 	struct vmop_error *next = end_run(&started);
-	/* The exit status is the command's; log the problem with the session. */
+	/* A command that failed gives the exit status; otherwise a session that failed does. */
+	if (!err && !*ret_status)
+		return next;
 	vmop_log_and_destroy(VMOP_LOG_WARNING, next);
 	return err;
 }

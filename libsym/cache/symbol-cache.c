@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libsym/cache/symbol-cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "libsym/cache/cache-trim.h"
-#include "libsym/symtab-builder.h"
+#include "libsym/cache/mapped-symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/dirs/safe-dir.h"
 #include "libutil/heap.h"
 #include "libutil/io.h"
 
 /* Change it with the format, and with every change of the symbols that libsym finds in a file. */
-#define FORMAT 1
+#define FORMAT 2
 
 static const char magic[8] = "vmopsym";
 
@@ -31,16 +33,11 @@ struct header {
 	uint32_t n; /* symbols */
 	uint64_t names_len_bytes;
 	uint64_t saved_s; /* CLOCK_REALTIME */
-	uint64_t hash;	  /* XXH3, of the header with a hash of 0, then of all that follows */
+	uint64_t hash;	  /* XXH3, of the header with a hash of 0, then up to the table's parts */
+	uint64_t n_spans;
 };
 
-struct stored_symbol {
-	uint64_t offset, len_bytes;
-	uint32_t name; /* its position among the names */
-	uint32_t type;
-};
-
-_Static_assert(sizeof(struct header) == 64 && sizeof(struct stored_symbol) == 24, "a file's form");
+_Static_assert(sizeof(struct header) == 72, "a file's form");
 _Static_assert(VMOP_SYMTAB_MAX_NAMES_BYTES <= UINT32_MAX, "a name's position fits");
 
 /* A quarter of the cache is the most for one table. */
@@ -94,12 +91,15 @@ static void name_file(const struct vmop_symbol_cache_key *key, char ret[NAME_MAX
 
 /* ---- load -------------------------------------------------------------------- */
 
-static uint64_t hash_file(const struct header *header, const char *content, size_t len_bytes)
+/* Return the hash of the header, of the first offsets and of the pages' hashes. */
+static uint64_t hash_file(const struct header *header, const char *file,
+			  const struct vmop_mapped_layout *layout)
 {
 	struct header hashed = *header;
 	hashed.hash = 0;
 	XXH64_hash_t seed = XXH3_64bits(&hashed, sizeof(hashed));
-	return XXH3_64bits_withSeed(content, len_bytes, seed);
+	return XXH3_64bits_withSeed(file + layout->firsts_at,
+				    layout->parts_at[0] - layout->firsts_at, seed);
 }
 
 static uint64_t now_s(void)
@@ -139,56 +139,44 @@ static bool is_valid(const struct header *header, uint64_t file_bytes,
 		return false;
 	if (header->is_partial && now_s() - header->saved_s > VMOP_SYMBOL_CACHE_PARTIAL_S)
 		return false;
-	return header->n <= VMOP_SYMTAB_MAX_SYMBOLS && header->names_len_bytes <= file_bytes &&
-	       header->n * sizeof(struct stored_symbol) + header->names_len_bytes ==
-		       file_bytes - sizeof(*header);
+	return header->n <= VMOP_SYMTAB_MAX_SYMBOLS && header->n_spans <= header->n &&
+	       header->names_len_bytes <= file_bytes;
+}
+
+static struct vmop_mapped_sizes sizes_of(const struct header *header)
+{
+	return (struct vmop_mapped_sizes){
+		.n_spans = header->n_spans,
+		.n = header->n,
+		.names_len_bytes = header->names_len_bytes,
+	};
 }
 
 /*
- * Make the table. *content is the symbols, then the names and a NUL; the table takes it, because
- * its symbols point to the names. Without a table *ret is NULL: the content contradicts itself.
+ * Make a table of the file. It is mapped, because reading large tables took half of the time of a
+ * report. Only its owner could shorten it meanwhile: the cache replaces files as a whole.
  */
-static struct vmop_error *make_table(const struct header *header, char **content,
-				     struct vmop_symtab **ret)
-{
-	const struct stored_symbol *stored = (const void *)*content;
-	const char *names = (const char *)(stored + header->n);
-	_cleanup_free_ struct vmop_symbol *symbols =
-		vmop_heap_alloc_large(header->n + (size_t)1, sizeof(*symbols));
-	if (!symbols)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < header->n; i++) {
-		if (stored[i].name >= header->names_len_bytes ||
-		    (i > 0 && stored[i].offset < stored[i - 1].offset))
-			return NULL;
-		symbols[i] = (struct vmop_symbol){
-			.offset = stored[i].offset,
-			.len_bytes = stored[i].len_bytes,
-			.name = names + stored[i].name,
-			.type = (char)stored[i].type,
-		};
-	}
-	return vmop_symtab_create(vmop_steal(&symbols), header->n, vmop_steal(content), ret);
-}
-
-static struct vmop_error *read_table(int fd, uint64_t file_bytes,
-				     const struct vmop_symbol_cache_key *key,
-				     struct vmop_symtab **ret)
+static struct vmop_error *map_table(int fd, uint64_t file_bytes,
+				    const struct vmop_symbol_cache_key *key,
+				    struct vmop_symtab **ret)
 {
 	struct header header;
 	if (file_bytes < sizeof(header) ||
 	    vmop_io_pread_full(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    !is_valid(&header, file_bytes, key))
 		return NULL;
-	size_t len_bytes = file_bytes - sizeof(header);
-	_cleanup_free_ char *content = vmop_heap_alloc_large(len_bytes + 1, 1);
-	if (!content)
-		return &vmop_error_no_memory;
-	if (vmop_io_pread_full(fd, content, len_bytes, sizeof(header)) != (ssize_t)len_bytes ||
-	    hash_file(&header, content, len_bytes) != header.hash)
+	const struct vmop_mapped_sizes sizes = sizes_of(&header);
+	const struct vmop_mapped_layout layout = vmop_mapped_lay_out(&sizes, sizeof(header));
+	if (layout.end != file_bytes)
 		return NULL;
-	content[len_bytes] = '\0';
-	return make_table(&header, &content, ret);
+	char *start = mmap(NULL, file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (start == MAP_FAILED)
+		return errno == ENOMEM ? &vmop_error_no_memory : NULL;
+	if (hash_file(&header, start, &layout) != header.hash) {
+		munmap(start, file_bytes);
+		return NULL;
+	}
+	return vmop_mapped_symtab_create(start, &layout, &sizes, ret);
 }
 
 struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
@@ -206,10 +194,19 @@ struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !vmop_uid_is_trusted(st.st_uid) ||
 	    vmop_others_may_write(&st) || (uint64_t)st.st_size > max_file_bytes(cache))
 		return NULL;
-	struct vmop_error *err = read_table(fd, (uint64_t)st.st_size, key, ret);
+	struct vmop_error *err = map_table(fd, (uint64_t)st.st_size, key, ret);
 	if (*ret)
 		vmop_cache_touch(fd, &st);
 	return err;
+}
+
+void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
+			      const struct vmop_symbol_cache_key *key)
+{
+	char name[NAME_MAX_BYTES];
+	name_file(key, name);
+	if (cache->dir_fd >= 0)
+		unlinkat(cache->dir_fd, name, 0);
 }
 
 /* ---- save -------------------------------------------------------------------- */
@@ -220,26 +217,31 @@ struct file_image {
 	size_t len_bytes;
 };
 
-/* Lay out the file of a table. Return false if there is no memory or the table is too large. */
-static bool lay_out(const struct vmop_symbol *symbols, size_t n, struct header *header,
-		    uint64_t max_bytes, struct file_image *ret)
+/* Set the numbers and lengths of the header. Return false if the table is too large. */
+static bool measure(const struct vmop_symtab *symtab, uint64_t max_bytes, struct header *header)
 {
-	size_t names_len_bytes = 0;
+	size_t n, n_spans;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	vmop_symtab_spans(symtab, &n_spans);
+	header->n = (uint32_t)n;
+	header->n_spans = n_spans;
 	for (size_t i = 0; i < n; i++)
-		names_len_bytes += strlen(symbols[i].name) + 1;
-	uint64_t content_bytes = n * sizeof(struct stored_symbol) + names_len_bytes;
-	if (n > VMOP_SYMTAB_MAX_SYMBOLS || names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES ||
-	    sizeof(*header) + content_bytes > max_bytes)
-		return false;
-	char *bytes = calloc(1, sizeof(*header) + content_bytes);
-	if (!bytes)
-		return false;
-	struct stored_symbol *stored = (void *)(bytes + sizeof(*header));
-	char *names = (char *)(stored + n);
-	for (size_t i = 0, at = 0; i < n; i++) {
+		header->names_len_bytes += strlen(symbols[i].name) + 1;
+	const struct vmop_mapped_sizes sizes = sizes_of(header);
+	return n <= VMOP_SYMTAB_MAX_SYMBOLS &&
+	       header->names_len_bytes <= VMOP_SYMTAB_MAX_NAMES_BYTES &&
+	       vmop_mapped_lay_out(&sizes, sizeof(*header)).end <= max_bytes;
+}
+
+static void write_symbols(const struct vmop_symtab *symtab, struct vmop_mapped_symbol *stored,
+			  char *names)
+{
+	size_t n, at = 0;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	for (size_t i = 0; i < n; i++) {
 		size_t name_bytes = strlen(symbols[i].name) + 1;
 		memcpy(names + at, symbols[i].name, name_bytes);
-		stored[i] = (struct stored_symbol){
+		stored[i] = (struct vmop_mapped_symbol){
 			.offset = symbols[i].offset,
 			.len_bytes = symbols[i].len_bytes,
 			.name = (uint32_t)at,
@@ -247,11 +249,47 @@ static bool lay_out(const struct vmop_symbol *symbols, size_t n, struct header *
 		};
 		at += name_bytes;
 	}
-	header->n = (uint32_t)n;
-	header->names_len_bytes = names_len_bytes;
-	header->hash = hash_file(header, (char *)stored, content_bytes);
-	memcpy(bytes, header, sizeof(*header));
-	*ret = (struct file_image){bytes, sizeof(*header) + content_bytes};
+}
+
+/* Write the hashes of all pages. */
+static void write_hashes(char *file, const struct vmop_mapped_layout *layout,
+			 const struct vmop_mapped_sizes *sizes)
+{
+	uint64_t *hashes = (void *)(file + layout->hashes_at);
+	for (unsigned part = 0; part < VMOP_MAPPED_N; part++) {
+		size_t at = layout->parts_at[part];
+		size_t end = part + 1 < VMOP_MAPPED_N ? layout->parts_at[part + 1] : layout->end;
+		size_t n = vmop_mapped_n_pages(sizes, part);
+		for (; n > 0; n--, at += VMOP_MAPPED_PAGE_BYTES)
+			*hashes++ = vmop_mapped_hash(file + at,
+						     n > 1 ? VMOP_MAPPED_PAGE_BYTES : end - at);
+	}
+}
+
+/* Lay out the file of a table. Return false if there is no memory or the table is too large. */
+static bool lay_out(const struct vmop_symtab *symtab, struct header *header, uint64_t max_bytes,
+		    struct file_image *ret)
+{
+	if (!measure(symtab, max_bytes, header))
+		return false;
+	const struct vmop_mapped_sizes sizes = sizes_of(header);
+	const struct vmop_mapped_layout layout = vmop_mapped_lay_out(&sizes, sizeof(*header));
+	char *file = vmop_heap_alloc_large(layout.end, 1);
+	if (!file)
+		return false;
+	size_t n_spans;
+	const struct vmop_symtab_span *spans = vmop_symtab_spans(symtab, &n_spans);
+	if (n_spans)
+		memcpy(file + layout.parts_at[VMOP_MAPPED_SPANS], spans, n_spans * sizeof(*spans));
+	uint64_t *firsts = (void *)(file + layout.firsts_at);
+	for (size_t i = 0; i < n_spans; i += VMOP_MAPPED_SPANS_PER_PAGE)
+		*firsts++ = spans[i].offset;
+	write_symbols(symtab, (void *)(file + layout.parts_at[VMOP_MAPPED_SYMBOLS]),
+		      file + layout.parts_at[VMOP_MAPPED_NAMES]);
+	write_hashes(file, &layout, &sizes);
+	header->hash = hash_file(header, file, &layout);
+	memcpy(file, header, sizeof(*header));
+	*ret = (struct file_image){file, layout.end};
 	return true;
 }
 
@@ -273,8 +311,6 @@ void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,
 			    const struct vmop_symtab *symtab)
 {
-	size_t n;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	struct header header = {
 		.format = FORMAT,
 		.build_id_len_bytes = key->build_id.len_bytes,
@@ -285,11 +321,11 @@ void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 	};
 	struct file_image file;
 	char name[NAME_MAX_BYTES];
-	if (cache->dir_fd < 0 || !key->build_id.len_bytes)
+	if (cache->dir_fd < 0 || !key->build_id.len_bytes || vmop_mapped_symtab_of(symtab))
 		return;
 	memcpy(header.magic, magic, sizeof(magic));
 	memcpy(header.build_id, key->build_id.bytes, key->build_id.len_bytes);
-	if (!lay_out(symbols, n, &header, max_file_bytes(cache), &file))
+	if (!lay_out(symtab, &header, max_file_bytes(cache), &file))
 		return;
 	_cleanup_free_ char *bytes = file.bytes;
 	cache->has_saved = true;

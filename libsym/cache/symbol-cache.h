@@ -4,13 +4,14 @@
  *
  * Each table is a file named by its build-id; where a program has none, by the identity of its
  * file: a program that was replaced or changed in its place has another one. It is written beside
- * its place and renamed, so that several programs read and write the directory at once. Each reader
- * checks the whole file: one that is damaged, of another version or of another user counts as
- * missing, and is written anew. The caller adds no symbols from a file that another user could have
- * made, because such a file can bear the build-id of any other one.
+ * its place and renamed, so that several programs read and write the directory at once. A file of
+ * another version or of another user, or with damage in its first part, counts as missing and is
+ * written anew; so is one with damage in the table, when that is found. The caller adds no symbols
+ * from a file that another user could have made, because such a file can bear the build-id of any
+ * other one.
  *
- * The file (struct header in the .c file): the header with a hash of all that follows, the symbols
- * in their order, then their names, each with a NUL. Byte order and widths are this machine's.
+ * The file (struct header in the .c file): the header, then the table (mapped-symtab.h).
+ * Byte order and widths are this machine's.
  *
  * Inside libsym only. One thread at a time for one struct; any number of processes.
  */
@@ -75,9 +76,14 @@ struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
 					  const struct vmop_symbol_cache_key *key,
 					  struct vmop_symtab **ret);
 
+/* Remove the table, which is damaged. */
+void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
+			      const struct vmop_symbol_cache_key *key);
+
 /*
- * Keep a table. is_partial: it has only the symbols that a stripped file has. Failures (a full
- * disk, a table that is too large) are not reported: a cache may be without any table.
+ * Keep a table, unless it comes from the cache. is_partial: it has only the symbols that a stripped
+ * file has. Failures (a full disk, a table that is too large) are not reported: a cache may be
+ * without any table.
  */
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,

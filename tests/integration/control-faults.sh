@@ -44,6 +44,22 @@ else
 	echo "not tested: what others may do, for they can't run $build/vmopd"
 fi
 
+# -- killed while a command runs: the exit status is the command's, unless it succeeded
+# run_and_kill STATUS: run a command that kills vmopd, waits for its end, and ends with STATUS.
+run_and_kill() {
+	# shellcheck disable=SC2016,SC2317 # for the inner shell; called by expect
+	control --run --event=cpu-clock:1000Hz --session-dir="$sessions" -- sh -c '
+		read -r pid <"$VMOP_RUNDIR/vmopd.pid" && kill -9 "$pid" || exit 99
+		while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+		exit '"$1"
+}
+for status in 0:3 5:5; do
+	expect "${status#*:}" "vmopd was killed while the command ran" run_and_kill "${status%:*}"
+	is "lines about it" "$(grep -c "killed" "$work/out")" -eq 1
+	is "the kept session" "$(ls "$sessions/current.vmop")" = "$sessions/current.vmop"
+	rm "$sessions"/current.vmop*
+done
+
 # -- killed in the middle
 refuse 0 "sampling" start
 wait_samples 1500

@@ -525,6 +525,27 @@ static void the_next_run_finds_the_symbols_in_the_cache(void **state)
 	assert_int_equal(run("rm -r @cache"), 0);
 }
 
+/* A damaged table is made again from the program while symbols are looked up, and kept again. */
+static void a_damaged_table_is_made_again(void **state)
+{
+	(void)state;
+#define TAIL "tail -c 3 @cache/symbols/" BUILD_ID
+	assert_int_equal(run("cp @full @cached"), 0);
+	struct outcome outcome = resolve_cached("cached");
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run(TAIL " >@tail && truncate -s -3 @cache/symbols/" BUILD_ID
+				  " && printf xyz >>@cache/symbols/" BUILD_ID),
+			 0);
+	outcome = resolve_cached("cached");
+	assert_non_null(outcome.symtab);
+	assert_int_not_equal(run(TAIL " | cmp -s - @tail"), 0); /* not found yet */
+	assert_complete(outcome.symtab);
+	assert_int_equal(run(TAIL " | cmp -s - @tail"), 0);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("rm -r @cache @cached @tail"), 0);
+#undef TAIL
+}
+
 /* Any user can give a program any build-id. It must not name the functions of another one. */
 static void files_of_other_users_are_not_cached(void **state)
 {
@@ -614,6 +635,7 @@ int main(void)
 		cmocka_unit_test(kernel_text_is_read_for_addresses_alone),
 		cmocka_unit_test(the_vdso_is_our_own),
 		cmocka_unit_test(the_next_run_finds_the_symbols_in_the_cache),
+		cmocka_unit_test(a_damaged_table_is_made_again),
 		cmocka_unit_test(files_of_other_users_are_not_cached),
 		cmocka_unit_test(files_without_build_id_are_known_by_their_identity),
 	};

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/cache/mapped-symtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+struct vmop_mapped_symtab {
+	char *start;
+	struct vmop_mapped_layout layout;
+	struct vmop_mapped_sizes sizes;
+	bool *is_checked;	     /* of each page, in the order of the hashes */
+	struct vmop_symbol *symbols; /* n; those without a name are not filled in yet */
+	bool is_damaged;
+	struct vmop_symtab *(*remake)(void *arg);
+	void *remake_arg;
+	struct vmop_symtab *whole; /* that remake made; NULL: none */
+};
+
+/* ---- layout ------------------------------------------------------------------ */
+
+static size_t len_of(const struct vmop_mapped_sizes *sizes, enum vmop_mapped_part part)
+{
+	switch (part) {
+	case VMOP_MAPPED_SPANS:
+		return sizes->n_spans * sizeof(struct vmop_symtab_span);
+	case VMOP_MAPPED_SYMBOLS:
+		return sizes->n * sizeof(struct vmop_mapped_symbol);
+	default:
+		return sizes->names_len_bytes;
+	}
+}
+
+size_t vmop_mapped_n_pages(const struct vmop_mapped_sizes *sizes, enum vmop_mapped_part part)
+{
+	return (len_of(sizes, part) + VMOP_MAPPED_PAGE_BYTES - 1) / VMOP_MAPPED_PAGE_BYTES;
+}
+
+struct vmop_mapped_layout vmop_mapped_lay_out(const struct vmop_mapped_sizes *sizes,
+					      size_t header_bytes)
+{
+	size_t n_span_pages = vmop_mapped_n_pages(sizes, VMOP_MAPPED_SPANS);
+	struct vmop_mapped_layout layout = {
+		.firsts_at = header_bytes,
+		.hashes_at = header_bytes + n_span_pages * sizeof(uint64_t),
+	};
+	layout.end = layout.hashes_at;
+	for (unsigned part = 0; part < VMOP_MAPPED_N; part++)
+		layout.end += vmop_mapped_n_pages(sizes, part) * sizeof(uint64_t);
+	for (unsigned part = 0; part < VMOP_MAPPED_N; part++) {
+		layout.parts_at[part] = layout.end;
+		layout.end += len_of(sizes, part);
+	}
+	return layout;
+}
+
+uint64_t vmop_mapped_hash(const void *page, size_t len_bytes)
+{
+	return XXH3_64bits(page, len_bytes);
+}
+
+/* ---- memory -------------------------------------------------------------------- */
+
+static size_t symbols_bytes(const struct vmop_mapped_sizes *sizes)
+{
+	return (sizes->n + 1) * sizeof(struct vmop_symbol);
+}
+
+static size_t n_pages(const struct vmop_mapped_sizes *sizes)
+{
+	size_t n = 0;
+	for (unsigned part = 0; part < VMOP_MAPPED_N; part++)
+		n += vmop_mapped_n_pages(sizes, part);
+	return n;
+}
+
+/* Return bytes of zeros that take memory only when they are touched, or NULL. */
+static void *map_zeros(size_t len_bytes)
+{
+	void *start = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return start == MAP_FAILED ? NULL : start;
+}
+
+static void destroy(void *arg)
+{
+	struct vmop_mapped_symtab *mapped = arg;
+	if (mapped->symbols)
+		munmap(mapped->symbols, symbols_bytes(&mapped->sizes));
+	munmap(mapped->start, mapped->layout.end);
+	vmop_symtab_destroy(mapped->whole);
+	free(mapped->is_checked);
+	free(mapped);
+}
+
+/* ---- pages ------------------------------------------------------------------- */
+
+/* Make the table again, the first time that a damaged page is found. */
+static void handle_damage(struct vmop_mapped_symtab *mapped)
+{
+	size_t n;
+	if (mapped->is_damaged)
+		return;
+	mapped->is_damaged = true;
+	if (!mapped->remake)
+		return;
+	mapped->whole = mapped->remake(mapped->remake_arg);
+	if (!mapped->whole)
+		return;
+	vmop_symtab_symbols(mapped->whole, &n);
+	if (n != mapped->sizes.n) {
+		vmop_symtab_destroy(mapped->whole);
+		mapped->whole = NULL;
+	}
+}
+
+/* Return a page of a part as it was written, or NULL if it is damaged. */
+static const void *page_at(struct vmop_mapped_symtab *mapped, enum vmop_mapped_part part,
+			   size_t page)
+{
+	size_t number = page, at = page * VMOP_MAPPED_PAGE_BYTES;
+	const char *bytes = mapped->start + mapped->layout.parts_at[part] + at;
+	for (unsigned before = 0; before < part; before++)
+		number += vmop_mapped_n_pages(&mapped->sizes, before);
+	if (mapped->is_checked[number])
+		return bytes;
+	const uint64_t *hashes = (const void *)(mapped->start + mapped->layout.hashes_at);
+	size_t len_bytes = len_of(&mapped->sizes, part) - at;
+	if (len_bytes > VMOP_MAPPED_PAGE_BYTES)
+		len_bytes = VMOP_MAPPED_PAGE_BYTES;
+	if (vmop_mapped_hash(bytes, len_bytes) != hashes[number]) {
+		handle_damage(mapped);
+		return NULL;
+	}
+	mapped->is_checked[number] = true;
+	return bytes;
+}
+
+/* Return an item of 24 bytes of a part, or NULL. */
+static const void *item_at(struct vmop_mapped_symtab *mapped, enum vmop_mapped_part part,
+			   size_t index)
+{
+	const char *page = page_at(mapped, part, index / VMOP_MAPPED_SPANS_PER_PAGE);
+	return page ? page + index % VMOP_MAPPED_SPANS_PER_PAGE * sizeof(struct vmop_symtab_span)
+		    : NULL;
+}
+
+/* Return the name at a position, or NULL if it is damaged. All pages up to its end are checked. */
+static const char *name_at(struct vmop_mapped_symtab *mapped, size_t at)
+{
+	size_t len_bytes = mapped->sizes.names_len_bytes;
+	const char *names = mapped->start + mapped->layout.parts_at[VMOP_MAPPED_NAMES];
+	for (size_t from = at; from < len_bytes;) {
+		size_t page = from / VMOP_MAPPED_PAGE_BYTES;
+		size_t end = (page + 1) * VMOP_MAPPED_PAGE_BYTES;
+		if (!page_at(mapped, VMOP_MAPPED_NAMES, page))
+			return NULL;
+		if (end > len_bytes)
+			end = len_bytes;
+		if (memchr(names + from, '\0', end - from))
+			return names + at;
+		from = end;
+	}
+	return NULL;
+}
+
+/* ---- look-ups ---------------------------------------------------------------- */
+
+/* Fill in the symbol at index from the file, or from the new table. Return NULL without both. */
+static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index)
+{
+	if (index >= mapped->sizes.n)
+		return NULL;
+	struct vmop_symbol *symbol = &mapped->symbols[index];
+	if (symbol->name)
+		return symbol;
+	const struct vmop_mapped_symbol *stored =
+		mapped->whole ? NULL : item_at(mapped, VMOP_MAPPED_SYMBOLS, index);
+	const char *name = stored ? name_at(mapped, stored->name) : NULL;
+	size_t n;
+	if (mapped->whole)
+		*symbol = vmop_symtab_symbols(mapped->whole, &n)[index];
+	else if (name)
+		*symbol = (struct vmop_symbol){
+			.offset = stored->offset,
+			.len_bytes = stored->len_bytes,
+			.name = name,
+			.type = (char)stored->type,
+		};
+	return symbol->name ? symbol : NULL;
+}
+
+static struct vmop_symtab_run find_in_whole(struct vmop_mapped_symtab *mapped, uint64_t offset)
+{
+	size_t n;
+	struct vmop_symtab_run run = vmop_symtab_find_run(mapped->whole, offset);
+	if (run.symbol)
+		run.symbol = symbol_at(
+			mapped, (size_t)(run.symbol - vmop_symtab_symbols(mapped->whole, &n)));
+	return run;
+}
+
+/* Return the last of n sorted offsets, stride bytes apart, that is at most `offset`; n > 0. */
+static size_t bisect(const void *offsets, size_t n, size_t stride, uint64_t offset)
+{
+	const char *first = offsets, *at = first;
+	/* Choose the half without a branch, which would be mispredicted. */
+	for (; n > 1; n -= n / 2) {
+		uint64_t middle;
+		memcpy(&middle, at + n / 2 * stride, sizeof(middle));
+		at = middle <= offset ? at + n / 2 * stride : at;
+	}
+	return (size_t)(at - first) / stride;
+}
+
+/*
+ * Find the last span at or before offset, which exists. Return its index; *ret_next is the offset
+ * of the next span. Return SIZE_MAX if its page is damaged.
+ */
+static size_t find_span(struct vmop_mapped_symtab *mapped, uint64_t offset, uint64_t *ret_next)
+{
+	const uint64_t *firsts = (const void *)(mapped->start + mapped->layout.firsts_at);
+	size_t n = vmop_mapped_n_pages(&mapped->sizes, VMOP_MAPPED_SPANS);
+	size_t page = bisect(firsts, n, sizeof(*firsts), offset);
+	const struct vmop_symtab_span *spans = page_at(mapped, VMOP_MAPPED_SPANS, page);
+	if (!spans)
+		return SIZE_MAX;
+	size_t first = page * VMOP_MAPPED_SPANS_PER_PAGE, in_page = mapped->sizes.n_spans - first;
+	if (in_page > VMOP_MAPPED_SPANS_PER_PAGE)
+		in_page = VMOP_MAPPED_SPANS_PER_PAGE;
+	size_t at = bisect(spans, in_page, sizeof(*spans), offset);
+	if (at + 1 < in_page)
+		*ret_next = spans[at + 1].offset;
+	else
+		*ret_next = page + 1 < n ? firsts[page + 1] : UINT64_MAX;
+	return first + at;
+}
+
+/* Look offset up as vmop_symtab_find_run() does. */
+static struct vmop_symtab_run find_in_file(struct vmop_mapped_symtab *mapped, uint64_t offset)
+{
+	const struct vmop_symtab_run none = {.start = offset, .end = offset + 1};
+	struct vmop_symtab_run run = {.end = UINT64_MAX};
+	const uint64_t *firsts = (const void *)(mapped->start + mapped->layout.firsts_at);
+	if (mapped->sizes.n_spans == 0)
+		return run;
+	if (offset < firsts[0]) {
+		run.end = firsts[0];
+		return run;
+	}
+	size_t index = find_span(mapped, offset, &run.end);
+	const struct vmop_symtab_span *at =
+		index == SIZE_MAX ? NULL : item_at(mapped, VMOP_MAPPED_SPANS, index);
+	if (!at)
+		return none;
+	run.start = at->offset;
+	for (int steps = 0; steps < VMOP_SYMTAB_MAX_OUTWARDS; steps++) {
+		if (offset < at->end) {
+			run.symbol = symbol_at(mapped, at->symbol);
+			run.end = at->end < run.end ? at->end : run.end;
+			return run.symbol ? run : none;
+		}
+		run.start = at->end;
+		if (at->outer >= index) /* none, or damaged */
+			return run;
+		index = at->outer;
+		at = item_at(mapped, VMOP_MAPPED_SPANS, index);
+		if (!at)
+			return none;
+	}
+	return run;
+}
+
+static struct vmop_symtab_run find_run(void *arg, uint64_t offset)
+{
+	struct vmop_mapped_symtab *mapped = arg;
+	if (mapped->whole)
+		return find_in_whole(mapped, offset);
+	struct vmop_symtab_run run = find_in_file(mapped, offset);
+	return mapped->whole ? find_in_whole(mapped, offset) : run;
+}
+
+static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
+{
+	struct vmop_mapped_symtab *mapped = arg;
+	for (size_t i = 0; i < mapped->sizes.n; i++)
+		if (!symbol_at(mapped, i) && !symbol_at(mapped, i)) /* again: it can be remade */
+			mapped->symbols[i].name = "";
+	*ret_n = mapped->sizes.n;
+	return mapped->symbols;
+}
+
+/* ---- the table --------------------------------------------------------------- */
+
+static const struct vmop_symtab_backing backing = {
+	.find_run = find_run,
+	.symbols = all_symbols,
+	.destroy = destroy,
+};
+
+struct vmop_error *vmop_mapped_symtab_create(void *start, const struct vmop_mapped_layout *layout,
+					     const struct vmop_mapped_sizes *sizes,
+					     struct vmop_symtab **ret)
+{
+	struct vmop_mapped_symtab *mapped = calloc(1, sizeof(*mapped));
+	if (!mapped) {
+		munmap(start, layout->end);
+		return &vmop_error_no_memory;
+	}
+	*mapped = (struct vmop_mapped_symtab){
+		.start = start,
+		.layout = *layout,
+		.sizes = *sizes,
+		.is_checked = calloc(n_pages(sizes) + 1, sizeof(bool)),
+		.symbols = map_zeros(symbols_bytes(sizes)),
+	};
+	if (!mapped->is_checked || !mapped->symbols) {
+		destroy(mapped);
+		return &vmop_error_no_memory;
+	}
+	return vmop_symtab_create_backed(&backing, mapped, ret);
+}
+
+struct vmop_mapped_symtab *vmop_mapped_symtab_of(const struct vmop_symtab *symtab)
+{
+	return symtab ? vmop_symtab_backed_by(symtab, &backing) : NULL;
+}
+
+void vmop_mapped_symtab_set_remake(struct vmop_mapped_symtab *mapped,
+				   struct vmop_symtab *(*remake)(void *arg), void *arg)
+{
+	mapped->remake = remake;
+	mapped->remake_arg = arg;
+}
