@@ -57,6 +57,10 @@ grep -q '^sources/[0-9]*-inlines.h$' "$work/list" || fail "no sources: $(cat "$w
 archive --list-files >"$work/list"
 grep -q " image .*$here/hot\$" "$work/list" || fail "--list-files: $(cat "$work/list")"
 grep -q 'source files (--sources adds them)' "$work/list" || fail "not said what is left out: $(cat "$work/list")"
+grep -q 'libc.so' "$work/list" || fail "no library: $(cat "$work/list")"
+archive --exclude-dependent --list-files >"$work/list"
+grep -q " image .*$here/hot\$" "$work/list" || fail "--exclude-dependent: $(cat "$work/list")"
+! grep -q 'libc.so' "$work/list" || fail "--exclude-dependent has a library: $(cat "$work/list")"
 # Straight into a directory, and by a pipe.
 archive --sources --output-directory="$work/direct"
 archive --sources --output=- | "$build/vmoparchive" --import=- --output-directory="$work/piped" 2>"$work/err" ||
