@@ -26,8 +26,8 @@ static const char doc[] =
 	"\vSpecs choose the samples: session:NAME,... domain:NAME,... image:GLOB,... "
 	"event:GLOB,... "
 	"task:GLOB,... stack:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
-	"certainty:exact,likely,ambiguous time:FROM..TO; an argument "
-	"without a tag is an image. vmopreport(1) has examples.";
+	"certainty:exact,likely,ambiguous time:FROM..TO archive:DIR; an "
+	"argument without a tag is an image. vmopreport(1) has examples.";
 
 enum {
 	KEY_FORMAT = 0x100,

@@ -20,7 +20,9 @@ static const char doc[] =
 	"Annotate source or machine code with the samples of one or more sessions."
 	"\vSpecs choose the samples as for vmopreport: session:NAME,... domain:NAME,... "
 	"image:GLOB,... event:GLOB,... task:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
-	"certainty:exact,likely,ambiguous time:FROM..TO; an argument without a tag is an image. "
+	"certainty:exact,likely,ambiguous time:FROM..TO archive:DIR; an argument without a tag is "
+	"an "
+	"image. "
 	"vmopannotate(1) has examples.";
 
 enum {

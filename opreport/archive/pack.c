@@ -62,7 +62,7 @@ static struct vmop_error *begin_member(const struct packing *packing, const char
 	struct archive_entry *entry = archive_entry_new();
 	if (!entry)
 		return &vmop_error_no_memory;
-	archive_entry_set_pathname_utf8(entry, name);
+	archive_entry_set_pathname(entry, name);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, 0600);
 	archive_entry_set_size(entry, (la_int64_t)len_bytes);
@@ -70,7 +70,7 @@ static struct vmop_error *begin_member(const struct packing *packing, const char
 				(long)(mtime_ns % VMOP_NS_PER_S));
 	int rc = archive_write_header(packing->tar, entry);
 	archive_entry_free(entry);
-	/* A warning is about a name in another character set; the UTF-8 one is written. */
+	/* A warning: the locale has no UTF-8. The name is written as it is. */
 	return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? NULL : error_of(packing);
 }
 

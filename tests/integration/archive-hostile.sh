@@ -156,6 +156,15 @@ for case in cut empty text headers; do refused $case "$case.tar.zst"; done
 refuse 3 "--max-size is 1000" "$build/vmoparchive" --import="$work/in/ok.tar.zst" --output-directory="$work/to/small" --max-size=1000
 test -z "$(ls -A "$work/to")" || fail "left: $(ls -A "$work/to")"
 
+# ---- a session's name keeps its bytes, whatever the locale is ----
+cp "$sessions/current.vmop" "$sessions/last night ü.vmop"
+for locale in C C.UTF-8; do
+	LC_ALL=$locale "$build/vmoparchive" --session-dir="$sessions" "session:last night ü" --output="$work/in/$locale.tar.zst" \
+		2>"$work/err" || fail "in $locale: $(cat "$work/err")"
+	expect 0 "1 session" "$build/vmoparchive" --import="$work/in/$locale.tar.zst" --output-directory="$work/$locale"
+	test -f "$work/$locale/sessions/last night ü.vmop" || fail "in $locale: $(ls "$work/$locale/sessions")"
+done
+
 # ---- where it is unpacked ----
 mkdir "$work/full" "$work/empty"
 : >"$work/full/file"

@@ -19,9 +19,11 @@ cp "$src"/tests/fixtures/inlines.c "$src"/tests/fixtures/inlines-other.c "$src"/
 	"$work/src/tests/fixtures"
 (cd "$work/src" && cc -g -O2 -Wl,--build-id=sha1 -I. -o "$here/hot" tests/fixtures/inlines*.c) >"$work/out" 2>&1 ||
 	skip "no compiler that builds the fixture: $(cat "$work/out")"
-objcopy --only-keep-debug "$here/hot" "$here/.debug/linked.debug" && strip -o "$here/linked" "$here/hot" &&
-	strip -R .note.gnu.build-id "$here/linked" &&
-	objcopy --add-gnu-debuglink="$here/.debug/linked.debug" "$here/linked" || skip "no binutils"
+command -v objcopy >/dev/null || skip "no binutils"
+objcopy --only-keep-debug "$here/hot" "$here/.debug/linked.debug"
+strip -o "$here/linked" "$here/hot"
+strip -R .note.gnu.build-id "$here/linked"
+objcopy --add-gnu-debuglink="$here/.debug/linked.debug" "$here/linked"
 cp "$build/tests/fixtures/split" "$here/split"
 
 control --start --callgraph --event=cpu-clock:499Hz --session-dir="$sessions" >"$work/out" 2>&1 || fail "$(cat "$work/out")"
@@ -32,7 +34,7 @@ control --dump >/dev/null
 
 # ---- a session that is being recorded ----
 # Only the programs of this test: the machine's other ones can be large.
-only=image:$here/*,[*,*/libc.so*
+only="image:$here/*,[*,*/libc.so*"
 "$build/vmoparchive" --session-dir="$sessions" "$only" --output="$work/live.tar.zst" 2>"$work/err" || fail "$(cat "$work/err")"
 control --stop >/dev/null
 control --shutdown >/dev/null 2>&1
@@ -55,6 +57,10 @@ grep -q '^sources/[0-9]*-inlines.h$' "$work/list" || fail "no sources: $(cat "$w
 archive --list-files >"$work/list"
 grep -q " image .*$here/hot\$" "$work/list" || fail "--list-files: $(cat "$work/list")"
 grep -q 'source files (--sources adds them)' "$work/list" || fail "not said what is left out: $(cat "$work/list")"
+grep -q 'libc.so' "$work/list" || fail "no library: $(cat "$work/list")"
+archive --exclude-dependent --list-files >"$work/list"
+grep -q " image .*$here/hot\$" "$work/list" || fail "--exclude-dependent: $(cat "$work/list")"
+! grep -q 'libc.so' "$work/list" || fail "--exclude-dependent has a library: $(cat "$work/list")"
 # Straight into a directory, and by a pipe.
 archive --sources --output-directory="$work/direct"
 archive --sources --output=- | "$build/vmoparchive" --import=- --output-directory="$work/piped" 2>"$work/err" ||
