@@ -4,7 +4,7 @@
 # Functions for the scripts of this folder. Sets src, build, debs, versions of contrib/versions, and the cache.
 src=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${VMOP_BUILDDIR:-$PWD}
-debs=$build/packages
+debs=${VMOP_PACKAGES:-$build/packages}
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vmop/packages
 # shellcheck source=contrib/versions
 . "$src/contrib/versions"
