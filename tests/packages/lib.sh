@@ -35,7 +35,7 @@ is() {
 	test "$2" "$3" "$4" || fail "$1 is '$2'"
 }
 
-# expect STATUS TEXT COMMAND...: check the exit status, and that the output has TEXT. TEXT '-': that there is none.
+# expect STATUS TEXT COMMAND...: check the exit status, and that the output has TEXT. '-': no output.
 expect() {
 	local want=$1 text=$2 got=0
 	shift 2

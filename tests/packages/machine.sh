@@ -54,7 +54,7 @@ machine_tree() {
 	in_tree systemctl -q enable trial.service
 	in_tree systemctl -q mask getty.target serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer \
 		e2scrub_all.timer dpkg-db-backup.timer systemd-timesyncd.service
-	# What the trial does not need makes the disk small.
+	# Make the disk small.
 	rm -rf "$root"/usr/src/linux-* "$root"/usr/lib/gcc* "$root"/usr/lib/linux-* "$root"/usr/share/{locale,perl}
 	rm -rf "$root"/lib/modules/*
 }
