@@ -68,5 +68,5 @@ clean-deb:
 check-packages: deb tests/fixtures/make-session$(EXEEXT) tests/fixtures/kvm-guest$(EXEEXT) $(check_DATA)
 	VMOP_BUILDDIR='$(abs_top_builddir)' '$(abs_top_srcdir)/tests/packages/check'
 EXTRA_DIST += tests/packages/check tests/packages/lib.sh tests/packages/old-package \
-	tests/packages/chroot.sh tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
+	tests/packages/chroot.sh tests/packages/machine.sh tests/packages/trial tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
 	tests/packages/systemd-service.sh tests/packages/systemd-upgrade.sh

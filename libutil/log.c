@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,11 +25,25 @@ static bool log_to_journal, log_stamps;
 /* Priorities of syslog(3), in the form that sd-daemon(3) expects at the start of a line. */
 static const char *const journal_prefix[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
 
+/*
+ * Return whether standard error is the stream to the journal that JOURNAL_STREAM names by device
+ * and inode (systemd.exec(5)). A service's script can have the variable and read our messages
+ * itself.
+ */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
 void vmop_log_init(const char *name, enum vmop_log_level max_level)
 {
 	log_name = name;
 	log_max_level = max_level;
-	log_to_journal = getenv("JOURNAL_STREAM") != NULL;
+	log_to_journal = stderr_is_journal();
 }
 
 void vmop_log_set_level(enum vmop_log_level max_level)

@@ -8,9 +8,9 @@
  * | NOTICE  | the operator: a choice that vmop made, and its reason (default)  |
  * | INFO    | a user of --verbose: files and devices found, opened, closed     |
  * | DEBUG   | developers: --verbose twice                                      |
- * Under systemd (JOURNAL_STREAM is set) each line begins with "<N>", the syslog priority that
- * sd-daemon(3) defines.  This file escapes the message (escape.h), so that a name cannot start a
- * new line, and cuts it at 8 KiB.  Thread-safe; errno is kept.
+ * Where standard error is the journal's stream (JOURNAL_STREAM), each line begins with "<N>", the
+ * syslog priority that sd-daemon(3) defines.  This file escapes the message (escape.h), so that a
+ * name cannot start a new line, and cuts it at 8 KiB.  Thread-safe; errno is kept.
  */
 #ifndef VMOP_LIBUTIL_LOG_H
 #define VMOP_LIBUTIL_LOG_H

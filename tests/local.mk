@@ -35,7 +35,7 @@ include tests/soak.mk
 # that other tests don't show: of scripts and of the tree, and those that compare shares with measured truths.
 TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist \
 	tests/unit/libsym/cost \
-	tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
+	tests/integration/contrib-packages.sh tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh tests/integration/compare-real.sh tests/integration/report-real.sh \
 	tests/integration/report-ratios.sh tests/integration/report-speedscope.sh tests/integration/report-html.sh
 .PHONY: check-memory

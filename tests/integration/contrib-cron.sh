@@ -61,7 +61,7 @@ echo "\$*" >"$work/mailed" && cat >>"$work/mailed" && exit \${VMOP_TEST_SENDMAIL
 SENDMAIL
 chmod +x "$work/mailbin/sendmail"
 with_mail() {
-	PATH=$work/mailbin:$PATH VMOP_NIGHTLY_MAILTO=someone nightly "$@"
+	JOURNAL_STREAM=1:1 PATH=$work/mailbin:$PATH VMOP_NIGHTLY_MAILTO=someone nightly "$@"
 }
 expect 0 "" with_mail 2023-11-18
 is "the output of a quiet night" "$(wc -c <"$work/out")" -eq 0
@@ -71,6 +71,7 @@ cp "$work/out" "$work/page"
 expect 0 "-oi -t" cat "$work/mailed"
 expect 0 "To: someone" cat "$work/mailed"
 expect 0 "Subject: vmop: something moved on" cat "$work/mailed"
+is "priorities for the journal in the mail" "$(grep -c '<[0-9]>' "$work/mailed")" -eq 0
 is "that the mail is the page" "$(sed '1,/^$/d' "$work/mailed" | cmp - "$work/page" && echo yes)" = yes
 expect 1 "no samples of the session match" with_mail 2023-11-20
 expect 0 "Subject: vmop: the comparison of 2023-11-20 failed on" cat "$work/mailed"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What can be checked of Debian's packages without building them ("make check-packages" does): the
+# Check Debian's packages as far as possible without building them ("make check-packages" builds them): the
 # libraries that they are built with, their scripts, and that purge deletes no more than it must.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"

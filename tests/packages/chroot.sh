@@ -57,7 +57,7 @@ sed -i 's/^#2 0/2 0/' "$root/etc/cron.d/vmop"
 expect 0 - in_tree sh -c "$(sed -n 's/^2 0.*	root	//p' "$root/etc/cron.d/vmop")"
 
 step "purge"
-# What vmop has not made stays.
+# Files that vmop has not made stay.
 touch "$root/var/lib/vmop/notes.txt"
 ln -s /debs/record "$root/var/lib/vmop/link.vmop"
 expect 0 "Purging configuration files for vmop" in_tree apt-get -q -y purge vmop

@@ -4,7 +4,7 @@
 # Functions for the scripts of this folder. Sets src, build, debs, versions of contrib/versions, and the cache.
 src=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${VMOP_BUILDDIR:-$PWD}
-debs=$build/packages
+debs=${VMOP_PACKAGES:-$build/packages}
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vmop/packages
 # shellcheck source=contrib/versions
 . "$src/contrib/versions"
@@ -35,7 +35,7 @@ is() {
 	test "$2" "$3" "$4" || fail "$1 is '$2'"
 }
 
-# expect STATUS TEXT COMMAND...: check the exit status, and that the output has TEXT. TEXT '-': that there is none.
+# expect STATUS TEXT COMMAND...: check the exit status, and that the output has TEXT. '-': no output.
 expect() {
 	local want=$1 text=$2 got=0
 	shift 2

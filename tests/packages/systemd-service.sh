@@ -65,7 +65,7 @@ check_service() {
 	expect 2 "is not a time" inside /usr/sbin/vmopd --foreground --duration=never --start
 }
 
-# measure: sample a load and, where there is KVM, a guest, with call stacks. Print what was possible: the status without
+# measure: sample a load and, where there is KVM, a guest, with call stacks. Print the status without
 # its numbers, the domains, and the functions of the guest's program.
 measure() {
 	expect 0 "sampling" inside vmopcontrol --start --callgraph >&2

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libutil/error.h"
@@ -78,12 +79,40 @@ static void levels_are_kept_to(void **state)
 	assert_string_equal(end(buf, sizeof(buf)), "test: shown\n");
 }
 
+/* A script's pipe is not the journal, although the script inherited the variable. */
+static void priorities_are_for_the_journal_only(void **state)
+{
+	char buf[64], stream[64];
+	struct stat st;
+	(void)state;
+	begin();
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	vmop_log_init("test", VMOP_LOG_NOTICE);
+	vmop_log_error("a");
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino + 1);
+	setenv("JOURNAL_STREAM", stream, 1);
+	vmop_log_init("test", VMOP_LOG_NOTICE);
+	vmop_log_error("b");
+	setenv("JOURNAL_STREAM", "no numbers", 1);
+	vmop_log_init("test", VMOP_LOG_NOTICE);
+	vmop_log_error("c");
+	unsetenv("JOURNAL_STREAM");
+	vmop_log_init("test", VMOP_LOG_NOTICE);
+	vmop_log_error("d");
+	assert_string_equal(end(buf, sizeof(buf)), "<3>test: a\ntest: b\ntest: c\ntest: d\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_is_one_line),
 		cmocka_unit_test(a_line_is_not_too_long),
 		cmocka_unit_test(levels_are_kept_to),
+		cmocka_unit_test(priorities_are_for_the_journal_only),
 	};
 	unsetenv("JOURNAL_STREAM");
 	return cmocka_run_group_tests(tests, NULL, NULL);
