@@ -149,7 +149,7 @@ static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domai
 	take_view(guests, domain); /* of a guest that the session before knew */
 }
 
-/* Return whether a held sample needs what is known about the guest. */
+/* Return whether a held sample is of the guest, and needs its facts. */
 static bool holds_samples_of(const struct vmop_guests *guests, const struct vmop_domain *domain)
 {
 	for (size_t i = 0; i < guests->held.n; i++)
