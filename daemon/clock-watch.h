@@ -30,8 +30,8 @@ void vmop_clock_watch_init(struct vmop_clock_watch *watch, const struct vmop_clo
 
 /*
  * Compare the clocks with session_ns, the session's time at that moment. Set *ret_forward_ns to the
- * time by which it has to go forward. Return true if CLOCK_REALTIME was stepped so far that a new
- * file has to begin.
+ * time by which it has to go forward. Return true if a new file has to begin, because
+ * CLOCK_REALTIME was stepped by an hour or more.
  */
 bool vmop_clock_watch_check(struct vmop_clock_watch *watch, const struct vmop_clock_reading *now,
 			    uint64_t session_ns, uint64_t *ret_forward_ns);

@@ -283,9 +283,9 @@ struct vmop_error *vmop_source_pause(struct vmop_source *source);
 struct vmop_error *vmop_source_resume(struct vmop_source *source);
 
 /*
- * Lower the rate of all events to one divisor-th of what was asked for; 1: as asked for. A sample
- * then stands for divisor times as many events, and has that weight. notes[i], which may be NULL,
- * is appended to the note of event i, and copied. Sampling goes on without a pause. Only if
+ * Divide the requested rate of all events by divisor; 1 restores it. A sample then stands for
+ * divisor times as many events, and has that weight. notes[i], which may be NULL, is appended to
+ * the note of event i, and copied. Sampling goes on without a pause. Only if
  * vmop_source_has_rate(), and after a drain since the change before. On an error some events may
  * have the old rate.
  */

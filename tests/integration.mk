@@ -2,6 +2,7 @@
 # The programs as a user runs them, each test in run, session and set-up directories of its own.
 integration_tests = \
 	tests/integration/control-clock.sh \
+	tests/integration/control-copies.sh \
 	tests/integration/control-crowd.sh \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \

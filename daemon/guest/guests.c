@@ -149,6 +149,15 @@ static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domai
 	take_view(guests, domain); /* of a guest that the session before knew */
 }
 
+/* Return whether a held sample is of the guest, and needs its facts. */
+static bool holds_samples_of(const struct vmop_guests *guests, const struct vmop_domain *domain)
+{
+	for (size_t i = 0; i < guests->held.n; i++)
+		if (guests->held.at[i].domain == domain)
+			return true;
+	return false;
+}
+
 void vmop_guests_tick(struct vmop_guests *guests)
 {
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
@@ -156,7 +165,8 @@ void vmop_guests_tick(struct vmop_guests *guests)
 		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
 		if (is_wanted && !domain->watched)
 			begin_watching(guests, domain);
-		else if (!domain->is_running && domain->watched && !guests->held.n &&
+		else if (!domain->is_running && domain->watched &&
+			 !holds_samples_of(guests, domain) &&
 			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}

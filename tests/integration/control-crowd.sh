@@ -39,9 +39,12 @@ wait_gone "$pid"
 is "processes refused" "$(sqlite3 "$sessions/current.vmop" "SELECT coalesce(sum(count), 0) FROM loss WHERE name = 'process-limit'")" -eq 0
 rm -rf "$sessions"
 
-# ---- fifty guests, ten at a time
+# ---- fifty guests, ten at a time, beside one that always has samples
 "$build/tests/fixtures/kvm-guest" --seconds 0 >"$work/guest" || skip "$(cat "$work/guest")"
 control --passive-domains=all
+begin_guest "always-$$"
+always=$guest
+trap 'kill $always 2>/dev/null || :; clean_up' EXIT
 expect 0 "sampling" control --start
 pid=$(daemon_pid)
 sleep 1
@@ -50,7 +53,8 @@ round=0
 while [ $round -lt 5 ]; do
 	guests=
 	for i in 0 1 2 3 4 5 6 7 8 9; do
-		"$build/tests/fixtures/kvm-guest" --id "life-$$-$round$i" --seconds 1 >/dev/null &
+		"$build/tests/fixtures/kvm-guest" --id "life-$$-$round$i" --seconds 2 \
+			--linux "$build/tests/fixtures/guest-worker" >/dev/null &
 		guests="$guests $!"
 	done
 	# shellcheck disable=SC2086 # a list of pids
@@ -70,6 +74,12 @@ until [ "$(running)" = "50 0" ] || [ $tries -ge 100 ]; do
 done
 is "guests, and those of them that run" "$(running)" = "50 0"
 is "failures" "$(member failures)" -eq 0
+# Nothing of the guests stays open, although another guest goes on.
+tries=0
+until [ "$(descriptors "$pid")" -lt $((before + 25)) ] || [ $tries -ge 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
 after=$(descriptors "$pid")
 # Other guests of this machine may come in between.
 is "descriptors, after $before before" "$after" -lt $((before + 25))

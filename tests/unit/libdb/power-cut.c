@@ -125,7 +125,7 @@ static void write_session(void)
 
 /* ---- replaying ------------------------------------------------------------------------- */
 
-/* The content of a file. data has room for room bytes; len 0 and !exists: there is none. */
+/* The content of a file. data has room for room bytes; !exists: the file is missing. */
 struct content {
 	uint8_t *data;
 	size_t len, room;
