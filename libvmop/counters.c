@@ -90,7 +90,7 @@ static struct vmop_error *open_targets(struct vmop_counters *counters,
 
 /*
  * Open a process: its threads are listed before and after, and must be the same. A thread that was
- * made in between is either counted by inheritance or not at all, and nobody could say which.
+ * made in between is counted either by inheritance or not at all, and there is no way to find out.
  */
 static struct vmop_error *open_process(struct vmop_counters *counters,
 				       const struct vmop_counters_options *options)
@@ -178,7 +178,7 @@ static struct vmop_error *check_options(const struct vmop_counters_options *give
 	return NULL;
 }
 
-/* Make room for what is kept of each event, and for reads of groups. */
+/* Make room for the counters, and for reads of groups and regions. */
 static struct vmop_error *allocate(struct vmop_counters *counters)
 {
 	size_t largest = 1;

@@ -272,7 +272,10 @@ static void the_limit_of_files_is_named(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* What nobody may not count is an error or has a reason; what is counted is true. */
+/*
+ * As the user nobody: an event that this user may not count is an error or has a reason. All other
+ * counts are true.
+ */
 static void without_rights(void **state)
 {
 	(void)state;
