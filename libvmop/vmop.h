@@ -190,7 +190,7 @@ struct vmop_watch_options {
 struct vmop_error *vmop_watch_open(const char *event, uint64_t period_events, vmop_overflow_fn fn,
 				   void *arg, const struct vmop_watch_options *options,
 				   struct vmop_watch **ret);
-/* Read its count so far, and the number of calls. Each of ret_* may be NULL. */
+/* Read its current count, and the number of calls. Each of ret_* may be NULL. */
 struct vmop_error *vmop_watch_read(struct vmop_watch *watch, uint64_t *ret_events,
 				   uint64_t *ret_calls);
 void vmop_watch_close(struct vmop_watch *watch); /* NULL is allowed */
