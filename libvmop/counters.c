@@ -20,6 +20,8 @@
 /* Listing and opening again, while threads of the process come and go. */
 #define TRIES 10
 
+const struct perf_event_mmap_page vmop_no_page;
+
 static void close_all(struct vmop_counters *counters)
 {
 	for (size_t i = 0; i < counters->n_targets * counters->events.n; i++) {
@@ -37,9 +39,9 @@ void vmop_counters_unmap(struct vmop_counters *counters)
 		return;
 	vmop_live_sets_remove(counters);
 	for (size_t i = 0; i < counters->events.n; i++) {
-		if (counters->counters[i].page)
-			munmap(counters->counters[i].page, (size_t)sysconf(_SC_PAGESIZE));
-		counters->counters[i].page = NULL;
+		if (counters->pages[i] != &vmop_no_page)
+			munmap((void *)counters->pages[i], (size_t)sysconf(_SC_PAGESIZE));
+		counters->pages[i] = &vmop_no_page;
 	}
 	counters->owner = 0;
 }
@@ -53,6 +55,7 @@ void vmop_counters_close(struct vmop_counters *counters)
 	vmop_event_set_deinit(&counters->events);
 	free(counters->counters);
 	free(counters->group);
+	free(counters->pages);
 	free(counters->ended);
 	free(counters);
 }
@@ -145,7 +148,7 @@ static void map_pages(struct vmop_counters *counters)
 		if (page == MAP_FAILED)
 			continue;
 		if (page->cap_user_rdpmc) {
-			counters->counters[i].page = page;
+			counters->pages[i] = page;
 			has_any = true;
 		} else {
 			munmap(page, len_bytes);
@@ -189,6 +192,11 @@ static struct vmop_error *allocate(struct vmop_counters *counters)
 	counters->counters = calloc(counters->events.n, sizeof(*counters->counters));
 	counters->group = calloc(largest + 3, sizeof(*counters->group));
 	counters->ended = calloc(counters->events.n, sizeof(*counters->ended));
+	counters->pages = calloc(counters->events.n, sizeof(*counters->pages));
+	if (!counters->pages)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < counters->events.n; i++)
+		counters->pages[i] = &vmop_no_page;
 	return counters->counters && counters->group && counters->ended ? NULL
 									: &vmop_error_no_memory;
 }

@@ -68,8 +68,9 @@ static void cost(const char *name, const char *events, uint32_t flags, int want)
 	unsigned n_wanted = 0;
 	for (unsigned i = 0; i < N; i++) {
 		uint64_t a = 0, b = 0;
-		n_wanted += vmop_counters_value(set, 0, &a) == want;
-		n_wanted += vmop_counters_value(set, 0, &b) == want;
+		int first = vmop_counters_value(set, 0, &a);
+		int second = vmop_counters_value(set, 0, &b);
+		n_wanted += (first == want) + (second == want);
 		costs[i] = b - a;
 	}
 	qsort(costs, N, sizeof(*costs), by_size);
