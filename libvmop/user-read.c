@@ -53,8 +53,8 @@ static void continue_at(ucontext_t *context, uintptr_t address)
 #define READ_FIVE(a, b, c, d, e)                                                                   \
 	READ_EVENT(a) READ_EVENT(b) READ_EVENT(c) READ_EVENT(d) READ_EVENT(e)
 /*
- * perf's index is in w9, which is not 0: it stays, and says that the value is read. Index 32 counts
- * cycles and is the first in the table. Two instructions for each: the table is computed.
+ * perf's index is in w9. It is not 0 and stays there, which marks the value as read. Index 32
+ * counts cycles and is the first in the table. Two instructions for each: the table is computed.
  */
 __asm__(".pushsection .text\n"
 	".globl vmop_user_read_code\n"

@@ -49,8 +49,7 @@ static struct vmop_counters *open_set(const char *events, uint32_t flags)
 /* Execute 3 * n instructions, and some. */
 static __attribute__((noinline)) void work(uint64_t n)
 {
-	while (n--)
-		__asm__ volatile("nop");
+	__asm__ volatile("1: nop\n\tsubs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc");
 }
 
 static int by_size(const void *a, const void *b)
