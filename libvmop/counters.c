@@ -20,6 +20,8 @@
 /* Listing and opening again, while threads of the process come and go. */
 #define TRIES 10
 
+const struct perf_event_mmap_page vmop_no_page;
+
 static void close_all(struct vmop_counters *counters)
 {
 	for (size_t i = 0; i < counters->n_targets * counters->events.n; i++) {
@@ -37,9 +39,9 @@ void vmop_counters_unmap(struct vmop_counters *counters)
 		return;
 	vmop_live_sets_remove(counters);
 	for (size_t i = 0; i < counters->events.n; i++) {
-		if (counters->counters[i].page)
-			munmap(counters->counters[i].page, (size_t)sysconf(_SC_PAGESIZE));
-		counters->counters[i].page = NULL;
+		if (counters->pages[i] != &vmop_no_page)
+			munmap((void *)counters->pages[i], (size_t)sysconf(_SC_PAGESIZE));
+		counters->pages[i] = &vmop_no_page;
 	}
 	counters->owner = 0;
 }
@@ -53,6 +55,7 @@ void vmop_counters_close(struct vmop_counters *counters)
 	vmop_event_set_deinit(&counters->events);
 	free(counters->counters);
 	free(counters->group);
+	free(counters->pages);
 	free(counters->ended);
 	free(counters);
 }
@@ -90,7 +93,7 @@ static struct vmop_error *open_targets(struct vmop_counters *counters,
 
 /*
  * Open a process: its threads are listed before and after, and must be the same. A thread that was
- * made in between is either counted by inheritance or not at all, and nobody could say which.
+ * made in between is counted either by inheritance or not at all, and there is no way to find out.
  */
 static struct vmop_error *open_process(struct vmop_counters *counters,
 				       const struct vmop_counters_options *options)
@@ -145,7 +148,7 @@ static void map_pages(struct vmop_counters *counters)
 		if (page == MAP_FAILED)
 			continue;
 		if (page->cap_user_rdpmc) {
-			counters->counters[i].page = page;
+			counters->pages[i] = page;
 			has_any = true;
 		} else {
 			munmap(page, len_bytes);
@@ -178,7 +181,7 @@ static struct vmop_error *check_options(const struct vmop_counters_options *give
 	return NULL;
 }
 
-/* Make room for what is kept of each event, and for reads of groups. */
+/* Make room for the counters, and for reads of groups and regions. */
 static struct vmop_error *allocate(struct vmop_counters *counters)
 {
 	size_t largest = 1;
@@ -189,6 +192,11 @@ static struct vmop_error *allocate(struct vmop_counters *counters)
 	counters->counters = calloc(counters->events.n, sizeof(*counters->counters));
 	counters->group = calloc(largest + 3, sizeof(*counters->group));
 	counters->ended = calloc(counters->events.n, sizeof(*counters->ended));
+	counters->pages = calloc(counters->events.n, sizeof(*counters->pages));
+	if (!counters->pages)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < counters->events.n; i++)
+		counters->pages[i] = &vmop_no_page;
 	return counters->counters && counters->group && counters->ended ? NULL
 									: &vmop_error_no_memory;
 }

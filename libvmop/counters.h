@@ -16,7 +16,6 @@
 #include "libvmop/vmop.h"
 
 struct vmop_counter {
-	struct perf_event_mmap_page *page; /* NULL: read by read(2) */
 	struct vmop_count last;
 	/* For regions: see region.c. */
 	struct vmop_count begun;
@@ -26,6 +25,8 @@ struct vmop_counter {
 struct vmop_counters {
 	uintptr_t owner; /* the thread whose pages these are; 0: no pages */
 	struct vmop_event_set events;
+	/* For each event its page, or &vmop_no_page: it is read by read(2). */
+	const struct perf_event_mmap_page **pages;
 	struct vmop_counter *counters; /* events.n of them */
 	size_t n_targets;
 	int *fds;		  /* [target * events.n + event]; -1: not counted on this target */
@@ -34,6 +35,9 @@ struct vmop_counters {
 	bool is_started, is_cost_known;
 	struct vmop_counters *next, *previous; /* fork.c */
 };
+
+/* A page with index 0: its event is never on a counter. */
+extern const struct perf_event_mmap_page vmop_no_page;
 
 /* Return the number of the calling thread: unique among those that are alive. */
 static inline uintptr_t vmop_thread_self(void)

@@ -20,7 +20,7 @@ static void in_child(void)
 {
 	for (struct vmop_counters *set = first; set; set = set->next) {
 		for (size_t i = 0; i < set->events.n; i++)
-			set->counters[i].page = NULL;
+			set->pages[i] = &vmop_no_page;
 		set->owner = 0;
 	}
 	pthread_mutex_unlock(&lock);

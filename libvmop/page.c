@@ -27,7 +27,7 @@ enum vmop_page_result vmop_page_read(const struct perf_event_mmap_page *page,
 		uint64_t since_ns = vmop_page_since_ns(page, vmop_user_ticks());
 		struct vmop_page_read read = {.enabled_ns = page->time_enabled + since_ns,
 					      .running_ns = page->time_running + since_ns};
-		struct vmop_user_read bits = vmop_user_read(index - 1);
+		struct vmop_user_read bits = vmop_user_read(index);
 		read.value = (uint64_t)page->offset + vmop_page_extend(bits.value, page->pmc_width);
 		vmop_page_barrier();
 		if (!bits.is_read)
@@ -37,5 +37,5 @@ enum vmop_page_result vmop_page_read(const struct perf_event_mmap_page *page,
 			return VMOP_PAGE_READ;
 		}
 	}
-	return VMOP_PAGE_NOT_NOW;
+	return VMOP_PAGE_CHANGED;
 }

@@ -27,38 +27,48 @@ struct vmop_page_read {
 /* Return the counter's bits as an increment of the page's offset: they have a sign. */
 static inline uint64_t vmop_page_extend(uint64_t bits, unsigned width)
 {
-	unsigned shift = (64 - width) & 63;
+	uint64_t shift = (0 - (uint64_t)width) & 63;
 	return (uint64_t)((int64_t)(bits << shift) >> shift);
 }
 
 enum vmop_page_result {
 	VMOP_PAGE_READ,
-	VMOP_PAGE_NOT_NOW, /* the event is not on a counter, or the page does not settle */
+	VMOP_PAGE_NOT_NOW, /* the event is not on a counter */
+	VMOP_PAGE_CHANGED, /* the kernel changed the page meanwhile */
 	VMOP_PAGE_REFUSED, /* the kernel forbids it */
 };
 
-/* Read the value. Only after VMOP_PAGE_READ *ret has changed; otherwise read(2) has the value. */
+/*
+ * Try once to read the value. Only after VMOP_PAGE_READ *ret has changed; otherwise read(2) has the
+ * value.
+ */
+static inline enum vmop_page_result vmop_page_try(const struct perf_event_mmap_page *page,
+						  uint64_t *ret)
+{
+	uint32_t lock = vmop_page_load(page->lock);
+	vmop_page_barrier();
+	uint32_t index = vmop_page_load(page->index);
+	if (!index)
+		return VMOP_PAGE_NOT_NOW;
+	struct vmop_user_read bits = vmop_user_read(index);
+	uint64_t value = (uint64_t)page->offset + vmop_page_extend(bits.value, page->pmc_width);
+	vmop_page_barrier();
+	if (!bits.is_read)
+		return VMOP_PAGE_REFUSED;
+	if (vmop_page_load(page->lock) != lock)
+		return VMOP_PAGE_CHANGED;
+	*ret = value;
+	return VMOP_PAGE_READ;
+}
+
+/* Read the value as vmop_page_try() does, and again while the kernel changes the page. */
 static inline enum vmop_page_result vmop_page_value(const struct perf_event_mmap_page *page,
 						    uint64_t *ret)
 {
-	for (unsigned i = 0; i < VMOP_PAGE_TRIES; i++) {
-		uint32_t lock = vmop_page_load(page->lock);
-		vmop_page_barrier();
-		uint32_t index = vmop_page_load(page->index);
-		if (!index)
-			return VMOP_PAGE_NOT_NOW;
-		struct vmop_user_read bits = vmop_user_read(index - 1);
-		uint64_t value =
-			(uint64_t)page->offset + vmop_page_extend(bits.value, page->pmc_width);
-		vmop_page_barrier();
-		if (!bits.is_read)
-			return VMOP_PAGE_REFUSED;
-		if (vmop_page_load(page->lock) == lock) {
-			*ret = value;
-			return VMOP_PAGE_READ;
-		}
-	}
-	return VMOP_PAGE_NOT_NOW;
+	enum vmop_page_result result = VMOP_PAGE_CHANGED;
+	for (unsigned i = 0; i < VMOP_PAGE_TRIES && result == VMOP_PAGE_CHANGED; i++)
+		result = vmop_page_try(page, ret);
+	return result;
 }
 
 /*

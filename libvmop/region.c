@@ -42,21 +42,22 @@ static void set_cost(struct vmop_counter *counter, uint64_t *differences)
 	counter->largest = differences[ROUNDS - 1];
 }
 
-static struct vmop_error *measure(struct vmop_counters *counters)
+/* Measure by the calls that the user makes, so that the same instructions are between the reads. */
+static __attribute__((noinline)) struct vmop_error *measure(struct vmop_counters *counters)
 {
 	size_t n = counters->events.n;
 	_cleanup_free_ uint64_t *differences = calloc(n * ROUNDS, sizeof(*differences));
-	_cleanup_free_ struct vmop_count *begun = calloc(n, sizeof(*begun));
-	_cleanup_free_ struct vmop_count *ended = calloc(n, sizeof(*ended));
+	_cleanup_free_ struct vmop_region_count *regions = calloc(n, sizeof(*regions));
 	struct vmop_error *err = NULL;
-	if (!differences || !begun || !ended)
+	if (!differences || !regions)
 		return &vmop_error_no_memory;
+	counters->is_cost_known = true; /* 0 until the end of this function */
 	for (size_t round = 0; !err && round < WARM_UP + ROUNDS; round++) {
-		err = read_begun(counters, begun);
+		err = vmop_region_begin(counters);
 		if (!err)
-			err = vmop_counters_read(counters, ended, n);
+			err = vmop_region_end(counters, regions, n);
 		for (size_t i = 0; !err && round >= WARM_UP && i < n; i++)
-			differences[i * ROUNDS + round - WARM_UP] = ended[i].value - begun[i].value;
+			differences[i * ROUNDS + round - WARM_UP] = regions[i].raw;
 	}
 	for (size_t i = 0; !err && i < n; i++)
 		set_cost(&counters->counters[i], &differences[i * ROUNDS]);

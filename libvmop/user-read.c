@@ -22,7 +22,7 @@ __asm__(".pushsection .text\n"
 	".type vmop_user_read, @function\n"
 	"vmop_user_read:\n"
 	"	.cfi_startproc\n"
-	"	movl %edi, %ecx\n"
+	"	leal -1(%rdi), %ecx\n"
 	"vmop_user_read_begin:\n"
 	"	rdpmc\n"
 	"vmop_user_read_end:\n"
@@ -49,36 +49,40 @@ static void continue_at(ucontext_t *context, uintptr_t address)
 }
 #elif defined(__aarch64__)
 #define REFUSAL SIGILL
-#define READ_EVENT(n) "	mrs x0, pmevcntr" #n "_el0\n	b vmop_user_read_end\n"
+#define READ_EVENT(n) "	mrs x8, pmevcntr" #n "_el0\n	ret\n"
 #define READ_FIVE(a, b, c, d, e)                                                                   \
 	READ_EVENT(a) READ_EVENT(b) READ_EVENT(c) READ_EVENT(d) READ_EVENT(e)
-/* Counter 31 counts cycles. Two instructions for each counter: the table is computed. */
+/*
+ * perf's index is in w9. It is not 0 and stays there, which marks the value as read. Index 32
+ * counts cycles and is the first in the table. Two instructions for each: the table is computed.
+ */
 __asm__(".pushsection .text\n"
-	".globl vmop_user_read\n"
-	".hidden vmop_user_read, vmop_user_read_begin, vmop_user_read_end, vmop_user_read_refused\n"
+	".globl vmop_user_read_code\n"
+	".hidden vmop_user_read_code, vmop_user_read_begin, vmop_user_read_end, "
+	"vmop_user_read_refused\n"
 	".globl vmop_user_read_begin, vmop_user_read_end, vmop_user_read_refused\n"
-	".type vmop_user_read, %function\n"
-	"vmop_user_read:\n"
+	".type vmop_user_read_code, %function\n"
+	"vmop_user_read_code:\n"
 	"	.cfi_startproc\n"
-	"	and w0, w0, #31\n"
-	"	adr x1, vmop_user_read_begin\n"
-	"	add x1, x1, x0, lsl #3\n"
-	"	br x1\n"
+	"	and w8, w9, #31\n"
+	"	adr x16, vmop_user_read_begin\n"
+	"	add x16, x16, x8, lsl #3\n"
+	"	br x16\n"
 	"	.balign 8\n"
-	"vmop_user_read_begin:\n" READ_FIVE(0, 1, 2, 3, 4) READ_FIVE(5, 6, 7, 8, 9)
-		READ_FIVE(10, 11, 12, 13, 14) READ_FIVE(15, 16, 17, 18, 19)
-			READ_FIVE(20, 21, 22, 23, 24) READ_FIVE(25, 26, 27, 28, 29)
-				READ_EVENT(30) "	mrs x0, pmccntr_el0\n"
-					       "vmop_user_read_end:\n"
-					       "	mov x1, #1\n"
-					       "	ret\n"
-					       "vmop_user_read_refused:\n"
-					       "	mov x0, #0\n"
-					       "	mov x1, #0\n"
-					       "	ret\n"
-					       "	.cfi_endproc\n"
-					       ".size vmop_user_read, . - vmop_user_read\n"
-					       ".popsection\n");
+	"vmop_user_read_begin:\n"
+	"	mrs x8, pmccntr_el0\n"
+	"	ret\n" READ_FIVE(0, 1, 2, 3, 4) READ_FIVE(5, 6, 7, 8, 9) READ_FIVE(10, 11, 12, 13,
+										   14)
+		READ_FIVE(15, 16, 17, 18, 19) READ_FIVE(20, 21, 22, 23, 24) READ_FIVE(25, 26, 27,
+										      28, 29)
+			READ_EVENT(30) "vmop_user_read_end:\n"
+				       "vmop_user_read_refused:\n"
+				       "	mov x8, #0\n"
+				       "	mov w9, #0\n"
+				       "	ret\n"
+				       "	.cfi_endproc\n"
+				       ".size vmop_user_read_code, . - vmop_user_read_code\n"
+				       ".popsection\n");
 
 static uintptr_t interrupted_at(const ucontext_t *context)
 {

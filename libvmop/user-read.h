@@ -17,10 +17,24 @@ struct vmop_user_read {
 };
 
 /*
- * Read a counter: perf's index less 1. In assembly, because the handler continues at a label in it.
- * The two members return in two registers on both machines.
+ * Read a counter: perf's index, from 1. In assembly, because the handler continues at a label in
+ * it. The two members return in two registers on both machines.
  */
-struct vmop_user_read vmop_user_read(uint32_t counter);
+#ifdef __aarch64__
+static inline struct vmop_user_read vmop_user_read(uint32_t index)
+{
+	/* A call that changes no argument's register, so that its caller saves none. */
+	register uint64_t value __asm__("x8");
+	register uint32_t is_read __asm__("w9") = index;
+	__asm__ volatile("bl vmop_user_read_code"
+			 : "=r"(value), "+r"(is_read)
+			 :
+			 : "x16", "x30", "memory");
+	return (struct vmop_user_read){value, is_read};
+}
+#else
+struct vmop_user_read vmop_user_read(uint32_t index);
+#endif
 
 /* Read the time stamp counter that the page's times refer to. */
 static inline uint64_t vmop_user_ticks(void)

@@ -48,7 +48,7 @@ void vmop_error_destroy(struct vmop_error *error); /* NULL is allowed */
 
 struct vmop_counters;
 
-/* What to count. */
+/* The object of counting. */
 enum vmop_scope {
 	VMOP_SCOPE_THREAD = 0,	/* one thread; id: its tid, 0: the calling thread */
 	VMOP_SCOPE_PROCESS = 1, /* all threads of a process, and the threads and processes that
@@ -58,7 +58,7 @@ enum vmop_scope {
 
 enum vmop_counters_flags {
 	VMOP_COUNTERS_ON_EXEC = 1 << 0,	       /* start when the process executes a program */
-	VMOP_COUNTERS_USER_ONLY = 1 << 1,      /* leave out the kernel, whatever the events say */
+	VMOP_COUNTERS_USER_ONLY = 1 << 1,      /* leave out the kernel in all events */
 	VMOP_COUNTERS_NO_PAGE = 1 << 2,	       /* always read by read(2) */
 	VMOP_COUNTERS_SOME = 1 << 3,	       /* open even if some events cannot be counted: see
 						  vmop_counters_reason() */
@@ -107,7 +107,7 @@ enum vmop_way {
 enum vmop_count_flags {
 	VMOP_COUNT_UNAVAILABLE = 1 << 0, /* not counted: vmop_counters_reason() */
 	VMOP_COUNT_ESTIMATE = 1 << 1,	 /* it shared a counter: estimate is scaled */
-	VMOP_COUNT_NOT_RUN = 1 << 2,	 /* it was never on a counter: value says nothing */
+	VMOP_COUNT_NOT_RUN = 1 << 2,	 /* it was never on a counter: value means nothing */
 	VMOP_COUNT_CLAMPED = 1 << 3,	 /* the last estimate was higher, and is repeated */
 };
 
@@ -138,7 +138,8 @@ int vmop_counters_value(struct vmop_counters *counters, size_t i, uint64_t *ret)
 
 /* ---- regions ------------------------------------------------------------- */
 
-/* What the calling thread did between begin and end, less what begin and end themselves did. */
+/* The counts of the calling thread between begin and end, less those of begin and end themselves.
+ */
 struct vmop_region_count {
 	uint64_t value;	   /* raw less cost, at least 0 */
 	uint64_t raw;	   /* with the events of the reads themselves */
@@ -189,7 +190,7 @@ struct vmop_watch_options {
 struct vmop_error *vmop_watch_open(const char *event, uint64_t period_events, vmop_overflow_fn fn,
 				   void *arg, const struct vmop_watch_options *options,
 				   struct vmop_watch **ret);
-/* Read its count so far, and the number of calls. Each of ret_* may be NULL. */
+/* Read its current count, and the number of calls. Each of ret_* may be NULL. */
 struct vmop_error *vmop_watch_read(struct vmop_watch *watch, uint64_t *ret_events,
 				   uint64_t *ret_calls);
 void vmop_watch_close(struct vmop_watch *watch); /* NULL is allowed */

@@ -15,7 +15,7 @@ struct vmop_stat_command {
 	int report_fd; /* the child's errno, if it cannot execute */
 	bool has_ended;
 	int status; /* of waitpid(2) */
-	/* Of it and of the children that it waited for: CPU time, voluntary switches. */
+	/* CPU time and voluntary switches, with those of the children that it waited for. */
 	double user_s, system_s;
 	long n_switches;
 };

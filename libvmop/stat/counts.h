@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What vmopstat counts: one set of counters for a process, or one for each CPU, added up. CPUs come
- * and go while it counts.
+ * The counts of vmopstat: from one set of counters for a process, or from one for each CPU. CPUs
+ * come and go meanwhile.
  */
 #ifndef VMOP_LIBVMOP_STAT_COUNTS_H
 #define VMOP_LIBVMOP_STAT_COUNTS_H

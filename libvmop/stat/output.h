@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What vmopstat prints: a table as perf stat's users expect, fields with a separator, or JSON. */
+/* vmopstat's output: a table as perf stat's users expect, fields with a separator, or JSON. */
 #ifndef VMOP_LIBVMOP_STAT_OUTPUT_H
 #define VMOP_LIBVMOP_STAT_OUTPUT_H
 

@@ -40,7 +40,7 @@ struct stat_run {
 	int signal_fd, pid_fd;
 	struct vmop_stat_command command;
 	struct vmop_stat_counts *counts;
-	struct vmop_stat_counts *clock; /* the command's CPU time, to notice what is not counted */
+	struct vmop_stat_counts *clock; /* the command's CPU time, to notice uncounted work */
 	uint64_t begin_ns;
 	bool is_over;
 
@@ -157,7 +157,7 @@ static struct vmop_error *set_reason(struct vmop_stat_row *row, const char *reas
 	return row->reason ? NULL : &vmop_error_no_memory;
 }
 
-/* Add what was counted in an interval or a run to the rows. */
+/* Add the counts of an interval or a run to the rows. */
 static struct vmop_error *add_values(struct stat_run *run, double elapsed_s, bool is_interval)
 {
 	struct vmop_error *err = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The cost of reading a counter of the kernel's: by read(2) alone and by libvmop, in turns, so that
+ * The cost of reading a counter of the kernel's: only by read(2) and by libvmop, in turns, so that
  * both meet the same machine. Prints "ROUNDS READ-NS VALUE-NS ALL-NS RATIO-VALUE RATIO-ALL":
  * medians of the rounds; a ratio is the median of the ratios within a round.
  */

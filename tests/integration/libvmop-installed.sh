@@ -22,7 +22,9 @@ is "differences of exported symbols: $(diff "$work/wanted" "$work/exported" || :
 	"$(diff "$work/wanted" "$work/exported" | wc -l)" -eq 0
 # Each is in the header and in the man page.
 sed 's/@.*//' "$work/wanted" | while read -r name; do
-	grep -q "\b$name(" "$src/libvmop/vmop.h" && grep -q "$name" "$src/man/libvmop.3" || echo "$name"
+	if ! grep -q "\b$name(" "$src/libvmop/vmop.h" || ! grep -q "$name" "$src/man/libvmop.3"; then
+		echo "$name"
+	fi
 done >"$work/missing"
 is "symbols without a declaration or a page: $(cat "$work/missing")" "$(wc -l <"$work/missing")" -eq 0
 is "libraries of others that it needs" "$(readelf -d "$lib/libvmop.so" | grep -c 'NEEDED.*\(jansson\|inih\|sqlite\|elf\)')" -eq 0

@@ -4,7 +4,6 @@
 #include <cmocka.h>
 #include <string.h>
 
-
 static void refused(const char *list, const char *words)
 {
 	struct vmop_event_set set = {0};

@@ -60,7 +60,8 @@ static void overflows_are_the_threads_own(void **state)
 		void *result;
 		pthread_join(threads[i], &result);
 		assert_non_null(result);
-		assert_in_range(jobs[i].events, jobs[i].n_faults, jobs[i].n_faults + 20);
+		assert_in_range(jobs[i].events, jobs[i].n_faults,
+				jobs[i].n_faults + jobs[i].n_faults / 4 + 20);
 		assert_int_equal(jobs[i].foreign, 0);
 		assert_int_equal(jobs[i].without_address, 0);
 		assert_int_equal(jobs[i].calls_read, jobs[i].calls);
