@@ -5,8 +5,8 @@
  * not watched costs two look-ups. kvm_exit and kvm_entry give the time of exits by reason.
  *
  * libbpf relocates the structures below by the running kernel's type information, in user space.
- * KVM's own structures would need CAP_SYS_ADMIN; none is read. The youngest helper is bpf_loop, of
- * Linux 5.17.
+ * It reads no structure of KVM's, because that would need CAP_SYS_ADMIN. The youngest helper is
+ * bpf_loop, of Linux 5.17.
  */
 #include <linux/bpf.h>
 
@@ -21,6 +21,9 @@
 char program_license[] SEC("license") = "GPL";
 
 const volatile struct vmop_waits_settings settings SEC(VMOP_WAITS_SETTINGS_SECTION);
+
+/* The words of the CPUs' masks that are in use: user space sets it before a thread is watched. */
+volatile uint32_t n_words = 1;
 
 /* ---- the kernel's structures ---------------------------------------------------------- */
 
@@ -212,8 +215,8 @@ static __always_inline uint64_t renewed_ns(struct task_struct *task)
 }
 
 /*
- * Return how much of a wait in [since_ns, now_ns) was for a quota. The wait began as is_throttled
- * says; a thread is throttled at a switch, where a wait begins anew.
+ * Return how much of a wait in [since_ns, now_ns) was for a quota. is_throttled is the state at its
+ * begin: a thread is throttled at a switch, where a wait begins anew.
  */
 static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uint64_t since_ns,
 					   uint64_t now_ns)
@@ -337,6 +340,7 @@ static __always_inline void charge(struct vmop_waits_victim *victim, uint64_t no
 struct walk {
 	uint64_t now_ns, bits;
 	uint32_t first, tgid, cpu;
+	struct task_struct *task;
 	struct vmop_waits_pair_key key;
 };
 
@@ -367,24 +371,33 @@ static long charge_one(uint32_t i, struct walk *walk)
 	return 0;
 }
 
-/* Charge all that wait for the CPU, until now, to the task that had it. */
-static __always_inline void charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
-					   struct task_struct *task, uint64_t *now_ns)
+static long charge_word(uint32_t word, struct walk *walk)
 {
-	struct walk walk = {.cpu = number};
-	bool has_culprit = false;
-	for (uint32_t word = 0; word < VMOP_WAITS_MASK_WORDS; word++) {
-		walk.bits = cpu->waiting[word];
-		if (!walk.bits)
-			continue;
-		if (!has_culprit) {
-			has_culprit = true;
-			*now_ns = walk.now_ns = bpf_ktime_get_ns();
-			set_culprit(&walk.key, task, &walk.tgid);
-		}
-		walk.first = word * 64;
-		bpf_loop(64, charge_one, &walk, 0);
+	const struct vmop_waits_cpu *cpu = cpu_at(walk->cpu);
+	if (!cpu || word >= VMOP_WAITS_MASK_WORDS)
+		return 1;
+	walk->bits = cpu->waiting[word];
+	walk->first = word * 64;
+	if (!walk->bits)
+		return 0;
+	if (!walk->now_ns) {
+		walk->now_ns = bpf_ktime_get_ns();
+		set_culprit(&walk->key, walk->task, &walk->tgid);
 	}
+	bpf_loop(64, charge_one, walk, 0);
+	return 0;
+}
+
+/* Charge all that wait for the CPU to the task that had it. Return until when, or 0: none waits. */
+static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
+					       struct task_struct *task)
+{
+	struct walk walk = {.cpu = number, .task = task};
+	uint32_t n = n_words;
+	if (n == 1 && !cpu->waiting[0])
+		return 0;
+	bpf_loop(n, charge_word, &walk, 0);
+	return walk.now_ns;
 }
 
 /* ---- the scheduler ------------------------------------------------------------------------ */
@@ -459,11 +472,10 @@ int vmop_switch(uint64_t *ctx)
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	uint32_t number = bpf_get_smp_processor_id(), slot;
 	struct vmop_waits_cpu *cpu = cpu_at(number);
-	uint64_t now_ns = 0;
 	if (!cpu)
 		return 0;
 	uint64_t begun_ns = begin_run(&cpu->n_switches);
-	charge_waiting(cpu, number, previous, &now_ns);
+	uint64_t now_ns = charge_waiting(cpu, number, previous);
 	struct vmop_waits_victim *victim = victim_of((uint32_t)previous->pid, &slot);
 	if (victim) {
 		uint64_t asked = settings.has_state_argument ? ctx[3] : state_of(previous);

@@ -250,6 +250,39 @@ static void test_sleep(void **state)
 	assert_int_equal(sums[0].states[VMOP_WAIT_HALTED], 0);
 }
 
+static void *sleep_long(void *arg)
+{
+	*(_Atomic pid_t *)arg = (pid_t)syscall(SYS_gettid);
+	pause();
+	return NULL;
+}
+
+/* A thread behind more than 64 others, which a CPU's first word of the mask does not hold. */
+static void test_many(void **state)
+{
+	enum { MANY = 70 };
+	pthread_t threads[MANY];
+	static _Atomic pid_t tids[MANY];
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++) {
+		tids[i] = 0;
+		assert_int_equal(pthread_create(&threads[i], NULL, sleep_long, &tids[i]), 0);
+		while (!tids[i])
+			usleep(100);
+		assert_true(vmop_waits_watch(waits, (uint32_t)tids[i], GUEST, 2));
+	}
+	for (unsigned i = 0; i < 2; i++)
+		start(0, 100);
+	uint64_t wall_ns = watch(1, 4);
+	print(1);
+	compare(wall_ns);
+	assert_true(sums[2].states[VMOP_WAIT_VMM] > 60 * wall_ns);
+	for (unsigned i = 0; i < MANY; i++) {
+		pthread_cancel(threads[i]);
+		pthread_join(threads[i], NULL);
+	}
+}
+
 /* A thread that is no longer watched leaves nothing, and its slot can be used again. */
 static void test_unwatch(void **state)
 {
@@ -314,6 +347,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_guest, begin, end),
 		cmocka_unit_test_setup_teardown(test_sleep, begin, end),
 		cmocka_unit_test_setup_teardown(test_unwatch, begin, end),
+		cmocka_unit_test_setup_teardown(test_many, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
