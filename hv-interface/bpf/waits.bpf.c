@@ -176,13 +176,13 @@ static __always_inline void end_run(struct vmop_waits_cpu *cpu, enum vmop_waits_
 
 /* ---- quotas ------------------------------------------------------------------------------- */
 
-/* Return whether a quota keeps the task from its CPU. */
-static __always_inline bool is_throttled(struct task_struct *task)
+/* Return whether a quota keeps the task from its CPU. is_argument: see set_culprit. */
+static __always_inline bool is_throttled(struct task_struct *task, bool is_argument)
 {
 	if (!task)
 		return false;
 	if (bpf_core_field_exists(task->throttled))
-		return BPF_CORE_READ(task, throttled);
+		return is_argument ? task->throttled : BPF_CORE_READ(task, throttled);
 	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
 		return false;
 	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
@@ -223,7 +223,7 @@ static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uin
 {
 	struct task_struct *task = (struct task_struct *)victim->task;
 	bool was_throttled = victim->is_throttled;
-	victim->is_throttled = is_throttled(task);
+	victim->is_throttled = is_throttled(task, false);
 	if (!was_throttled)
 		return 0;
 	if (victim->is_throttled)
@@ -452,7 +452,7 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 	charge(victim, now_ns);
 	victim->task = (uint64_t)task;
 	victim->cpu = cpu;
-	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task);
+	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task, true);
 	enter(victim, state);
 	if (state == VMOP_WAIT_WAITING)
 		set_waiting(cpu, slot);
@@ -523,7 +523,7 @@ int vmop_wakeup(uint64_t *ctx)
 		charge(victim, bpf_ktime_get_ns());
 		victim->task = (uint64_t)task;
 		victim->cpu = to;
-		victim->is_throttled = is_throttled(task);
+		victim->is_throttled = is_throttled(task, true);
 		enter(victim, VMOP_WAIT_WAITING);
 		set_waiting(to, slot);
 	}
