@@ -72,7 +72,7 @@ static struct worker *start(unsigned cpu, unsigned percent)
 
 static struct vmop_waits *waits;
 
-/* What came of one vCPU. */
+/* The sums of one vCPU. */
 struct sums {
 	uint64_t states[VMOP_WAIT_N_STATES], all;
 	uint64_t by_guest, by_process, by_worker, by_others, by_idle, by_cgroup;
