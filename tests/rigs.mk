@@ -33,6 +33,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
 	tests/rigs/scenarios/waiting.l1 tests/rigs/scenarios/waiting.check \
+	tests/rigs/scenarios/waits.l1 tests/rigs/scenarios/waits.check \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/xen-none.dom0 tests/rigs/scenarios/xen-none.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \
