@@ -13,6 +13,8 @@
 #define VMOP_WAITS_MAX_ADDRESSES 8192 /* of a guest, a reason and an address; the least used go */
 #define VMOP_WAITS_MAX_GUESTS 4096
 
+_Static_assert((VMOP_WAIT_N_STATES & (VMOP_WAIT_N_STATES - 1)) == 0, "states are masked");
+
 /* Every so many runs of a program its time is measured. */
 #define VMOP_WAITS_MEASURED 64
 

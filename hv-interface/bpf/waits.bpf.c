@@ -290,20 +290,30 @@ static __always_inline void add_pair(struct vmop_waits_victim *victim,
 		__sync_fetch_and_add(&victim->others_ns, time_ns);
 }
 
+/* Keep an index below a power of two, where the verifier of older kernels sees it. */
+static __always_inline uint32_t bounded(uint32_t index, uint32_t n)
+{
+	barrier_var(index);
+	return index & (n - 1);
+}
+
+static __always_inline uint32_t word_of(uint32_t slot)
+{
+	return bounded(slot / 64, VMOP_WAITS_MASK_WORDS);
+}
+
 static __always_inline void set_waiting(uint32_t cpu, uint32_t slot)
 {
 	struct vmop_waits_cpu *at = cpu_at(cpu);
 	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
-		__sync_fetch_and_or(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
-				    UINT64_C(1) << slot % 64);
+		__sync_fetch_and_or(&at->waiting[word_of(slot)], UINT64_C(1) << slot % 64);
 }
 
 static __always_inline void clear_waiting(uint32_t cpu, uint32_t slot)
 {
 	struct vmop_waits_cpu *at = cpu_at(cpu);
 	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
-		__sync_fetch_and_and(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
-				     ~(UINT64_C(1) << slot % 64));
+		__sync_fetch_and_and(&at->waiting[word_of(slot)], ~(UINT64_C(1) << slot % 64));
 }
 
 /* ---- charging ----------------------------------------------------------------------------- */
@@ -322,7 +332,7 @@ static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t 
 {
 	if (state >= VMOP_WAIT_N_STATES || !time_ns)
 		return;
-	__sync_fetch_and_add(&victim->times_ns[state], time_ns);
+	__sync_fetch_and_add(&victim->times_ns[bounded(state, VMOP_WAIT_N_STATES)], time_ns);
 	if (state != VMOP_WAIT_RUNNING)
 		__sync_fetch_and_add(&victim->off_ns, time_ns);
 }
@@ -389,7 +399,7 @@ static long charge_word(uint32_t word, struct walk *walk)
 	const struct vmop_waits_cpu *cpu = cpu_at(walk->cpu);
 	if (!cpu || word >= VMOP_WAITS_MASK_WORDS)
 		return 1;
-	walk->bits = cpu->waiting[word];
+	walk->bits = cpu->waiting[bounded(word, VMOP_WAITS_MASK_WORDS)];
 	walk->first = word * 64;
 	if (!walk->bits)
 		return 0;
@@ -417,7 +427,7 @@ static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu,
 static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
 {
 	victim->state = state;
-	__sync_fetch_and_add(&victim->counts[state], 1);
+	__sync_fetch_and_add(&victim->counts[bounded(state, VMOP_WAIT_N_STATES)], 1);
 }
 
 static __always_inline uint64_t state_of(struct task_struct *task)
