@@ -173,7 +173,7 @@ struct vmop_db_loss {
 	uint64_t count;
 };
 
-/* Who had the CPU while a vCPU waited for it. */
+/* The owner of a CPU while a vCPU waited for it. */
 struct vmop_db_culprit {
 	uint32_t id; /* given by libdb; 0: none */
 	enum vmop_culprit_kind kind;
@@ -187,7 +187,7 @@ struct vmop_db_wait {
 	uint32_t vcpu;
 	enum vmop_wait_state state;
 	/*
-	 * Of WAITING: the id of the culprit.  Of EXIT: see vmop_db_exit_cause.  Else 0.
+	 * WAITING: the id of the culprit.  EXIT: see vmop_db_exit_cause.  Other states: 0.
 	 */
 	uint64_t cause;
 	uint64_t count; /* how often it began */

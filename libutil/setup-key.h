@@ -45,7 +45,7 @@ struct vmop_error *vmop_setup_set_code(struct vmop_setup *setup, const char *key
 				       const char *value);
 void vmop_setup_put_code(FILE *out, const char *key, const struct vmop_setup *setup);
 
-/* Those of set-up/waits.c. */
+/* The setter and printer of set-up/waits.c. */
 struct vmop_error *vmop_setup_set_waits(struct vmop_setup *setup, const char *key,
 					const char *value);
 void vmop_setup_put_waits(FILE *out, const char *key, const struct vmop_setup *setup);

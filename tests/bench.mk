@@ -16,8 +16,11 @@ EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed
 EXTRA_DIST += tests/bench/run tests/bench/run-guest-context tests/bench/run-month
 if HAVE_BPF
 bench_guest_context = tests/bench/guest-context$(EXEEXT)
-EXTRA_PROGRAMS += tests/bench/guest-context
-CLEANFILES += tests/bench/guest-context$(EXEEXT)
+bench_waits = tests/bench/waits$(EXEEXT)
+EXTRA_PROGRAMS += tests/bench/guest-context tests/bench/waits
+CLEANFILES += tests/bench/guest-context$(EXEEXT) tests/bench/waits$(EXEEXT)
+tests_bench_waits_CPPFLAGS = $(TEST_CPPFLAGS) $(LIBBPF_CFLAGS)
+tests_bench_waits_LDADD = hv-interface/libhvinterface.la libutil/libutil.la $(LIBBPF_LIBS) -lpthread
 tests_bench_guest_context_SOURCES = tests/bench/guest-context.c \
 	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
 	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
@@ -27,7 +30,7 @@ endif
 
 # Speed, size and memory, as ratios to perf's. Not part of any check.
 .PHONY: bench
-bench: all $(bench_guest_context) tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
+bench: all $(bench_guest_context) $(bench_waits) tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
 		tests/bench/read-stacks$(EXEEXT) tests/bench/read-counters$(EXEEXT) tests/fixtures/make-stacks$(EXEEXT) \
 		tests/integration/session-stacks$(EXEEXT) tests/bench/make-month$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The time of guests' vCPUs in the session: the threads of all guests that run are watched, and
- * what was added up since the last interval is stored with the next one.
+ * The time of guests' vCPUs in the session: watches the threads of all running guests, and stores
+ * with each interval how their sums have grown.
  *
  * Caller: daemon/profile/flush.c, on the sampling thread.
  */
@@ -23,8 +23,8 @@ struct vmop_error *vmop_guest_waits_create(struct vmop_domains *domains,
 void vmop_guest_waits_destroy(struct vmop_guest_waits *waits); /* NULL is allowed */
 
 /*
- * Watch guests that came, and take what was added up. Marks the images of exits' places as sampled,
- * so that they are stored. While the last amounts are not stored yet, nothing is taken.
+ * Watch guests that came, and take the growth of the sums. Marks the images of exits' places as
+ * sampled, so that they are stored. While the last amounts are not stored yet, nothing is taken.
  */
 void vmop_guest_waits_gather(struct vmop_guest_waits *waits);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What both sides of the BPF program of waits share: the maps' keys and values, and its settings.
+/* The maps' keys and values and the settings, which both sides of the BPF program of waits share.
  */
 #ifndef VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
 #define VMOP_HV_INTERFACE_BPF_WAITS_LAYOUT_H
@@ -12,6 +12,8 @@
 #define VMOP_WAITS_MAX_EXITS 16384    /* of a victim and a reason */
 #define VMOP_WAITS_MAX_ADDRESSES 8192 /* of a guest, a reason and an address; the least used go */
 #define VMOP_WAITS_MAX_GUESTS 4096
+
+_Static_assert((VMOP_WAIT_N_STATES & (VMOP_WAIT_N_STATES - 1)) == 0, "states are masked");
 
 /* Every so many runs of a program its time is measured. */
 #define VMOP_WAITS_MEASURED 64
@@ -78,7 +80,7 @@ struct vmop_waits_address_key {
 /* Constants of the running kernel, set before the program is loaded. */
 struct vmop_waits_settings {
 	uint32_t has_state_argument;  /* of sched_switch: Linux 5.18 */
-	uint32_t reason_at, class_at; /* in the record of kvm_exit; class_at 0: there is none */
+	uint32_t reason_at, class_at; /* in the record of kvm_exit; class_at 0: it has none */
 	uint32_t address_at;
 };
 #define VMOP_WAITS_SETTINGS_SECTION ".rodata.vmop"

@@ -27,7 +27,7 @@ struct vmop_waits_slot {
 
 struct vmop_waits_seen;
 
-/* What was taken of the maps, whose values only grow. */
+/* The parts of the maps' values that were taken already. The values only grow. */
 struct vmop_waits_sums {
 	struct vmop_waits_slot slots[VMOP_WAITS_MAX_VICTIMS];
 	struct vmop_waits_seen *seen; /* uthash */
@@ -39,8 +39,8 @@ struct vmop_waits {
 	struct bpf_link *links[8];
 	size_t n_links;
 	int maps[VMOP_WAITS_N_MAPS];
-	int settle_fd, prime_fd;
-	uint32_t n_cpus, n_watched, n_refused;
+	int settle_fd, prime_fd, words_fd;
+	uint32_t n_words, n_cpus, n_watched, n_refused;
 	struct vmop_waits_settings settings;
 	const char *no_exits;
 	enum vmop_exit_machine machine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the BPF program of waits has added to its maps since the last call. */
+/* Reading the maps of the BPF program of waits: how their sums have grown since the last call. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -81,8 +81,8 @@ static void forget(struct vmop_waits *waits, struct vmop_waits_seen *seen)
 }
 
 /*
- * Replace a map's value by what was added to it. False: nothing was. A value below the last one is
- * of an entry that was dropped and came again.
+ * Replace a map's value by its growth since the last call. False: it has not grown. A value below
+ * the last one is of an entry that was dropped and came again.
  */
 static bool take(struct vmop_waits *waits, enum vmop_waits_map map, const void *key,
 		 size_t key_bytes, uint64_t *count, uint64_t *time_ns)

@@ -5,8 +5,8 @@
  * not watched costs two look-ups. kvm_exit and kvm_entry give the time of exits by reason.
  *
  * libbpf relocates the structures below by the running kernel's type information, in user space.
- * KVM's own structures would need CAP_SYS_ADMIN; none is read. The youngest helper is bpf_loop, of
- * Linux 5.17.
+ * It reads no structure of KVM's, because that would need CAP_SYS_ADMIN. The youngest helper is
+ * bpf_loop, of Linux 5.17.
  */
 #include <linux/bpf.h>
 
@@ -21,6 +21,9 @@
 char program_license[] SEC("license") = "GPL";
 
 const volatile struct vmop_waits_settings settings SEC(VMOP_WAITS_SETTINGS_SECTION);
+
+/* The words of the CPUs' masks that are in use: user space sets it before a thread is watched. */
+volatile uint32_t n_words = 1;
 
 /* ---- the kernel's structures ---------------------------------------------------------- */
 
@@ -173,13 +176,13 @@ static __always_inline void end_run(struct vmop_waits_cpu *cpu, enum vmop_waits_
 
 /* ---- quotas ------------------------------------------------------------------------------- */
 
-/* Return whether a quota keeps the task from its CPU. */
-static __always_inline bool is_throttled(struct task_struct *task)
+/* Return whether a quota keeps the task from its CPU. is_argument: see set_culprit. */
+static __always_inline bool is_throttled(struct task_struct *task, bool is_argument)
 {
 	if (!task)
 		return false;
 	if (bpf_core_field_exists(task->throttled))
-		return BPF_CORE_READ(task, throttled);
+		return is_argument ? task->throttled : BPF_CORE_READ(task, throttled);
 	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
 		return false;
 	struct cfs_rq *queue = BPF_CORE_READ(task, se.cfs_rq);
@@ -212,15 +215,15 @@ static __always_inline uint64_t renewed_ns(struct task_struct *task)
 }
 
 /*
- * Return how much of a wait in [since_ns, now_ns) was for a quota. The wait began as is_throttled
- * says; a thread is throttled at a switch, where a wait begins anew.
+ * Return how much of a wait in [since_ns, now_ns) was for a quota. is_throttled is the state at its
+ * begin: a thread is throttled at a switch, where a wait begins anew.
  */
 static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uint64_t since_ns,
 					   uint64_t now_ns)
 {
 	struct task_struct *task = (struct task_struct *)victim->task;
 	bool was_throttled = victim->is_throttled;
-	victim->is_throttled = is_throttled(task);
+	victim->is_throttled = is_throttled(task, false);
 	if (!was_throttled)
 		return 0;
 	if (victim->is_throttled)
@@ -231,10 +234,16 @@ static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uin
 
 /* ---- culprits ----------------------------------------------------------------------------- */
 
+/*
+ * Set a pair's culprit to the owner of a CPU. Direct loads are cheaper than the helper's, and only
+ * allowed for a tracepoint's argument: is_argument.
+ */
 static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct task_struct *task,
-					uint32_t *ret_tgid)
+					bool is_argument, uint32_t *ret_tgid)
 {
-	uint32_t tgid = task ? (uint32_t)BPF_CORE_READ(task, tgid) : 0;
+	uint32_t tgid = !task	      ? 0
+			: is_argument ? (uint32_t)task->tgid
+				      : (uint32_t)BPF_CORE_READ(task, tgid);
 	*ret_tgid = tgid;
 	key->id[0] = key->id[1] = 0;
 	if (!tgid) {
@@ -247,10 +256,18 @@ static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct 
 		key->id[0] = *guest;
 		return;
 	}
-	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	if (cgroup && BPF_CORE_READ(cgroup, level) > 0) {
+	int level;
+	struct cgroup *cgroup;
+	if (is_argument) {
+		cgroup = task->cgroups->dfl_cgrp;
+		level = cgroup->level;
+	} else {
+		cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+		level = BPF_CORE_READ(cgroup, level);
+	}
+	if (level > 0) {
 		key->kind = VMOP_CULPRIT_CGROUP;
-		key->id[0] = BPF_CORE_READ(cgroup, kn, id);
+		key->id[0] = is_argument ? cgroup->kn->id : BPF_CORE_READ(cgroup, kn, id);
 		return;
 	}
 	key->kind = VMOP_CULPRIT_PROCESS;
@@ -273,20 +290,30 @@ static __always_inline void add_pair(struct vmop_waits_victim *victim,
 		__sync_fetch_and_add(&victim->others_ns, time_ns);
 }
 
+/* Keep an index below a power of two, where the verifier of older kernels sees it. */
+static __always_inline uint32_t bounded(uint32_t index, uint32_t n)
+{
+	barrier_var(index);
+	return index & (n - 1);
+}
+
+static __always_inline uint32_t word_of(uint32_t slot)
+{
+	return bounded(slot / 64, VMOP_WAITS_MASK_WORDS);
+}
+
 static __always_inline void set_waiting(uint32_t cpu, uint32_t slot)
 {
 	struct vmop_waits_cpu *at = cpu_at(cpu);
 	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
-		__sync_fetch_and_or(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
-				    UINT64_C(1) << slot % 64);
+		__sync_fetch_and_or(&at->waiting[word_of(slot)], UINT64_C(1) << slot % 64);
 }
 
 static __always_inline void clear_waiting(uint32_t cpu, uint32_t slot)
 {
 	struct vmop_waits_cpu *at = cpu_at(cpu);
 	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
-		__sync_fetch_and_and(&at->waiting[slot / 64 % VMOP_WAITS_MASK_WORDS],
-				     ~(UINT64_C(1) << slot % 64));
+		__sync_fetch_and_and(&at->waiting[word_of(slot)], ~(UINT64_C(1) << slot % 64));
 }
 
 /* ---- charging ----------------------------------------------------------------------------- */
@@ -305,7 +332,7 @@ static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t 
 {
 	if (state >= VMOP_WAIT_N_STATES || !time_ns)
 		return;
-	__sync_fetch_and_add(&victim->times_ns[state], time_ns);
+	__sync_fetch_and_add(&victim->times_ns[bounded(state, VMOP_WAIT_N_STATES)], time_ns);
 	if (state != VMOP_WAIT_RUNNING)
 		__sync_fetch_and_add(&victim->off_ns, time_ns);
 }
@@ -335,7 +362,7 @@ static __always_inline void charge(struct vmop_waits_victim *victim, uint64_t no
 }
 
 struct walk {
-	uint64_t now_ns, bits;
+	uint64_t begun_ns, now_ns, bits;
 	uint32_t first, tgid, cpu;
 	struct vmop_waits_pair_key key;
 };
@@ -367,24 +394,32 @@ static long charge_one(uint32_t i, struct walk *walk)
 	return 0;
 }
 
-/* Charge all that wait for the CPU, until now, to the task that had it. */
-static __always_inline void charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
-					   struct task_struct *task, uint64_t *now_ns)
+static long charge_word(uint32_t word, struct walk *walk)
+{
+	const struct vmop_waits_cpu *cpu = cpu_at(walk->cpu);
+	if (!cpu || word >= VMOP_WAITS_MASK_WORDS)
+		return 1;
+	walk->bits = cpu->waiting[bounded(word, VMOP_WAITS_MASK_WORDS)];
+	walk->first = word * 64;
+	if (!walk->bits)
+		return 0;
+	walk->now_ns = walk->begun_ns;
+	bpf_loop(64, charge_one, walk, 0);
+	return 0;
+}
+
+/* Charge all that wait for the CPU to the task that had it. Return until when, or 0: none waits. */
+static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
+					       struct task_struct *task)
 {
 	struct walk walk = {.cpu = number};
-	bool has_culprit = false;
-	for (uint32_t word = 0; word < VMOP_WAITS_MASK_WORDS; word++) {
-		walk.bits = cpu->waiting[word];
-		if (!walk.bits)
-			continue;
-		if (!has_culprit) {
-			has_culprit = true;
-			*now_ns = walk.now_ns = bpf_ktime_get_ns();
-			set_culprit(&walk.key, task, &walk.tgid);
-		}
-		walk.first = word * 64;
-		bpf_loop(64, charge_one, &walk, 0);
-	}
+	uint32_t n = n_words;
+	if (n == 1 && !cpu->waiting[0])
+		return 0;
+	walk.begun_ns = bpf_ktime_get_ns();
+	set_culprit(&walk.key, task, true, &walk.tgid);
+	bpf_loop(n, charge_word, &walk, 0);
+	return walk.now_ns;
 }
 
 /* ---- the scheduler ------------------------------------------------------------------------ */
@@ -392,7 +427,7 @@ static __always_inline void charge_waiting(const struct vmop_waits_cpu *cpu, uin
 static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
 {
 	victim->state = state;
-	__sync_fetch_and_add(&victim->counts[state], 1);
+	__sync_fetch_and_add(&victim->counts[bounded(state, VMOP_WAIT_N_STATES)], 1);
 }
 
 static __always_inline uint64_t state_of(struct task_struct *task)
@@ -427,7 +462,7 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 	charge(victim, now_ns);
 	victim->task = (uint64_t)task;
 	victim->cpu = cpu;
-	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task);
+	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task, true);
 	enter(victim, state);
 	if (state == VMOP_WAIT_WAITING)
 		set_waiting(cpu, slot);
@@ -442,7 +477,7 @@ static __always_inline void take_cpu(struct vmop_waits_victim *victim, uint32_t 
 		uint32_t tgid;
 		clear_waiting(victim->cpu, slot);
 		if (victim->since_ns < now_ns) { /* else the walk has charged it */
-			set_culprit(&key, before, &tgid);
+			set_culprit(&key, before, true, &tgid);
 			charge_wait(victim, &key, tgid, now_ns);
 		}
 	}
@@ -459,11 +494,10 @@ int vmop_switch(uint64_t *ctx)
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	uint32_t number = bpf_get_smp_processor_id(), slot;
 	struct vmop_waits_cpu *cpu = cpu_at(number);
-	uint64_t now_ns = 0;
 	if (!cpu)
 		return 0;
 	uint64_t begun_ns = begin_run(&cpu->n_switches);
-	charge_waiting(cpu, number, previous, &now_ns);
+	uint64_t now_ns = charge_waiting(cpu, number, previous);
 	struct vmop_waits_victim *victim = victim_of((uint32_t)previous->pid, &slot);
 	if (victim) {
 		uint64_t asked = settings.has_state_argument ? ctx[3] : state_of(previous);
@@ -499,7 +533,7 @@ int vmop_wakeup(uint64_t *ctx)
 		charge(victim, bpf_ktime_get_ns());
 		victim->task = (uint64_t)task;
 		victim->cpu = to;
-		victim->is_throttled = is_throttled(task);
+		victim->is_throttled = is_throttled(task, true);
 		enter(victim, VMOP_WAIT_WAITING);
 		set_waiting(to, slot);
 	}
@@ -521,7 +555,7 @@ int vmop_migrate(uint64_t *ctx)
 	uint32_t tgid;
 	if (!from)
 		return 0;
-	set_culprit(&key, (struct task_struct *)from->task, &tgid);
+	set_culprit(&key, (struct task_struct *)from->task, false, &tgid);
 	charge_wait(victim, &key, tgid, bpf_ktime_get_ns());
 	clear_waiting(victim->cpu, slot);
 	victim->cpu = to;
@@ -557,7 +591,7 @@ static long settle_one(uint32_t i, const uint64_t *now_ns)
 	} else if (cpu) {
 		struct vmop_waits_pair_key key = {.slot = i};
 		uint32_t tgid;
-		set_culprit(&key, (struct task_struct *)cpu->task, &tgid);
+		set_culprit(&key, (struct task_struct *)cpu->task, false, &tgid);
 		charge_wait(victim, &key, tgid, *now_ns);
 	}
 	return 0;

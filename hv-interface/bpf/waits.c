@@ -25,7 +25,7 @@ static const char *const attached[] = {"vmop_switch", "vmop_wakeup", "vmop_migra
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
 
-/* Return the number of arguments of a tracepoint, or 0: there is none. */
+/* Return the number of arguments of a tracepoint, or 0 without one. */
 static unsigned n_arguments(const struct btf *btf, const char *tracepoint)
 {
 	char name[64];
@@ -161,6 +161,8 @@ static struct vmop_error *load(struct vmop_waits *waits)
 			"slots", "victims", "cpus", "guests", "pairs", "exits", "addresses"};
 		waits->maps[i] = bpf_object__find_map_fd_by_name(waits->object, names[i]);
 	}
+	waits->words_fd = bpf_object__find_map_fd_by_name(waits->object, ".data");
+	waits->n_words = 1; /* as in the program */
 	waits->settle_fd = bpf_program__fd(find_program(waits, "vmop_settle"));
 	waits->prime_fd = bpf_program__fd(find_program(waits, "vmop_prime"));
 	return NULL;
@@ -303,6 +305,16 @@ static struct vmop_waits_slot *find_slot(struct vmop_waits *waits, uint32_t tid,
 	return NULL;
 }
 
+/* Make the program look at so many words of its masks. */
+static void use_words(struct vmop_waits *waits, uint32_t n)
+{
+	const uint32_t zero = 0;
+	if (n <= waits->n_words)
+		return;
+	waits->n_words = n;
+	bpf_map_update_elem(waits->words_fd, &zero, &n, BPF_ANY);
+}
+
 bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, uint32_t vcpu)
 {
 	uint32_t at;
@@ -318,6 +330,7 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 		waits->n_refused += !slot;
 		return slot != NULL;
 	}
+	use_words(waits, at / 64 + 1);
 	*slot = (struct vmop_waits_slot){
 		.tid = tid, .guest = guest, .vcpu = vcpu, .is_renewed = true};
 	victim.since_ns = vmop_clock_ns(CLOCK_MONOTONIC);

@@ -44,7 +44,7 @@ void vmop_waits_retain(struct vmop_waits *waits);
 struct vmop_waits_amount {
 	uint32_t guest, vcpu; /* as given to vmop_waits_watch */
 	enum vmop_wait_state state;
-	/* Of WAITING. The amounts of its culprits add up to the state. */
+	/* Only set for WAITING, whose amounts by culprit add up to the state. */
 	enum vmop_culprit_kind culprit;
 	uint64_t culprit_id;	 /* of GUEST: its number; of CGROUP: the kernel's id */
 	uint32_t culprit_pid;	 /* a process of a CGROUP */
@@ -65,7 +65,7 @@ struct vmop_waits_sink {
 	void *arg;
 };
 
-/* Charge the time until now, and pass what was added since the last call to sink. */
+/* Charge the time until now, and pass the growth since the last call to sink. */
 void vmop_waits_take(struct vmop_waits *waits, const struct vmop_waits_sink *sink);
 
 struct vmop_waits_facts {

@@ -7,5 +7,6 @@ noinst_HEADERS = \
 	include/vmop/record.h \
 	include/vmop/stack.h \
 	include/vmop/symbol.h \
+	include/vmop/waits.h \
 	include/vmop/xen-device.h \
 	include/vmop/xenoprof.h

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the host's scheduler and KVM do with the thread of a guest's vCPU: the states between which
- * its time is divided, the culprits that it waits for, and the reasons of its exits.
+ * The time of a guest's vCPU, as the host's scheduler and KVM see its thread: the states between
+ * which it is divided, the culprits that the thread waits for, and the reasons of exits.
  */
 #ifndef VMOP_WAITS_H
 #define VMOP_WAITS_H
@@ -19,12 +19,12 @@ enum vmop_wait_state {
 };
 #define VMOP_WAIT_N_STATES (VMOP_WAIT_EXIT + 1)
 
-/* Who had the CPU. The numbers are part of the session file. */
+/* The kinds of culprits, which had the CPU. The numbers are part of the session file. */
 enum vmop_culprit_kind {
 	VMOP_CULPRIT_GUEST,   /* a domain of the session, its VMM's threads included */
 	VMOP_CULPRIT_CGROUP,  /* all processes of a cgroup */
 	VMOP_CULPRIT_PROCESS, /* of the root cgroup: all processes with that name */
-	VMOP_CULPRIT_IDLE,    /* nobody: the CPU was about to wake up */
+	VMOP_CULPRIT_IDLE,    /* an idle CPU that was about to wake up */
 	VMOP_CULPRIT_OTHERS,  /* there were too many to keep apart */
 };
 #define VMOP_CULPRIT_N_KINDS (VMOP_CULPRIT_OTHERS + 1)

@@ -44,7 +44,7 @@ struct vmop_waits_facts_of {
 
 /*
  * Load what a spec selects: by session:, domain:, vcpu: and time:. VMOP_ERROR_USAGE: it has another
- * tag. VMOP_ERROR_NOT_FOUND: there is none. The caller deinitialises ret also after an error.
+ * tag. VMOP_ERROR_NOT_FOUND: nothing matches. The caller deinitialises ret also after an error.
  */
 struct vmop_error *vmop_waits_load(const struct vmop_spec *spec, struct vmop_waits_facts_of *ret);
 /* Add the facts of each guest's vCPUs up: then vcpu is 0. */

@@ -80,6 +80,29 @@ static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image
 	return vmop_db_each_code(arg, image->id, 0, UINT64_MAX, see_code, NULL);
 }
 
+static struct vmop_error *see_wait(void *arg, const struct vmop_db_wait *wait)
+{
+	(void)arg;
+	if (wait->state >= VMOP_WAIT_N_STATES)
+		abort();
+	return NULL;
+}
+
+static struct vmop_error *see_exit_place(void *arg, const struct vmop_db_exit_place *place)
+{
+	(void)arg;
+	(void)place;
+	return NULL;
+}
+
+static struct vmop_error *see_culprit(void *arg, const struct vmop_db_culprit *culprit)
+{
+	(void)arg;
+	if (culprit->kind >= VMOP_CULPRIT_N_KINDS || !culprit->name)
+		abort();
+	return NULL;
+}
+
 static struct vmop_error *see_loss(void *arg, const struct vmop_db_loss *loss)
 {
 	(void)arg;
@@ -154,6 +177,9 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_each_task(db, see_task, NULL));
 	vmop_error_destroy(vmop_db_each_image(db, see_image, db));
 	vmop_error_destroy(vmop_db_each_loss(db, see_loss, NULL));
+	vmop_error_destroy(vmop_db_each_culprit(db, see_culprit, NULL));
+	vmop_error_destroy(vmop_db_each_wait_in(db, 0, 0, see_wait, NULL));
+	vmop_error_destroy(vmop_db_each_exit_place_in(db, 1, 1000, see_exit_place, NULL));
 	vmop_error_destroy(vmop_db_each_total(db, &filter, see_total, NULL));
 	vmop_error_destroy(vmop_db_each_chunk(db, NULL, see_chunk, NULL));
 	vmop_error_destroy(vmop_db_each_piece(db, NULL, see_chunk, NULL));

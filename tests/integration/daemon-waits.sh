@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The time of vCPUs, --waits: two guests and a process share a CPU. Each one's CPU time is what the others waited for
-# it; a guest's quota is told from waits for others, as its cgroup's own statistics have it; the reports, the gate and
+# it; a guest's quota is kept apart from waits for others, as in its cgroup's own statistics; the reports, the gate and
 # --status show it.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
@@ -19,6 +19,7 @@ begin() {
 	done
 }
 pids='' group=''
+# shellcheck disable=SC2317 # called by trap
 stop_all() {
 	# shellcheck disable=SC2086 # several
 	kill -KILL $pids 2>/dev/null || :

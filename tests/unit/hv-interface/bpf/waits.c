@@ -72,7 +72,7 @@ static struct worker *start(unsigned cpu, unsigned percent)
 
 static struct vmop_waits *waits;
 
-/* What came of one vCPU. */
+/* The sums of one vCPU. */
 struct sums {
 	uint64_t states[VMOP_WAIT_N_STATES], all;
 	uint64_t by_guest, by_process, by_worker, by_others, by_idle, by_cgroup;
@@ -127,6 +127,8 @@ static struct schedstat schedstat(pid_t tid)
 static uint32_t n_watched;
 static uint64_t begun_ns, ended_ns;
 static struct schedstat before[MAX_THREADS], after[MAX_THREADS];
+/* The same inside of that time: the thread may lose its CPU between two readings. */
+static struct schedstat begun, ending;
 
 static void begin_watching(void)
 {
@@ -135,10 +137,12 @@ static void begin_watching(void)
 		before[i] = schedstat(workers[i].tid);
 	for (uint32_t i = 0; i < n_watched; i++)
 		assert_true(vmop_waits_watch(waits, (uint32_t)workers[i].tid, GUEST, i));
+	begun = schedstat(workers[0].tid);
 }
 
 static void end_watching(void)
 {
+	ending = schedstat(workers[0].tid);
 	vmop_waits_take(waits, &sink);
 	for (size_t i = 0; i < n_workers; i++)
 		after[i] = schedstat(workers[i].tid);
@@ -195,6 +199,13 @@ static uint64_t run_ns(size_t worker)
 	return after[worker].run_ns - before[worker].run_ns;
 }
 
+/* Return whether a sum is between two others, within 1 % of whole. */
+static bool is_between(uint64_t sum, uint64_t least, uint64_t most, uint64_t whole)
+{
+	return (sum >= least || is_near(sum, least, 0.01, whole)) &&
+	       (sum <= most || is_near(sum, most, 0.01, whole));
+}
+
 /* Compare vCPU 0 with the clock and with the scheduler's own sums. */
 static void compare(uint64_t wall_ns)
 {
@@ -202,9 +213,10 @@ static void compare(uint64_t wall_ns)
 	uint64_t waited_ns = sums[0].states[VMOP_WAIT_WAITING] + sums[0].states[VMOP_WAIT_QUOTA];
 	print_message("# vcpu 0 of %.3f ms: schedstat %.3f running, %.3f waiting\n",
 		      (double)wall_ns / 1e6, (double)run_ns(0) / 1e6, (double)wait_ns / 1e6);
-	assert_true(is_near(sums[0].all, wall_ns, 0.01, wall_ns));
-	assert_true(is_near(sums[0].states[VMOP_WAIT_RUNNING], run_ns(0), 0.01, wall_ns));
-	assert_true(is_near(waited_ns, wait_ns, 0.01, wall_ns));
+	assert_true(is_near(sums[0].all, wall_ns, 0.05, wall_ns));
+	assert_true(is_between(sums[0].states[VMOP_WAIT_RUNNING], ending.run_ns - begun.run_ns,
+			       run_ns(0), wall_ns));
+	assert_true(is_between(waited_ns, ending.wait_ns - begun.wait_ns, wait_ns, wall_ns));
 	assert_true(sums[0].states[VMOP_WAIT_UNKNOWN] < wall_ns / 100);
 }
 
@@ -217,11 +229,11 @@ static void test_contention(void **state)
 	uint64_t wall_ns = watch(2, 6);
 	print(2);
 	compare(wall_ns);
-	assert_true(is_near(sums[1].all, wall_ns, 0.01, wall_ns));
+	assert_true(is_near(sums[1].all, sums[0].all, 0.01, wall_ns));
 	/* This process is no guest. Whenever a worker runs, the others wait for it. */
 	assert_int_equal(sums[0].by_guest, 0);
 	if (!sums[0].by_cgroup)
-		assert_true(is_near(sums[0].by_worker, run_ns(1) + run_ns(2), 0.02, wall_ns));
+		assert_true(is_near(sums[0].by_worker, run_ns(1) + run_ns(2), 0.05, wall_ns));
 }
 
 /* The same, and the process is a guest's: then a guest is the culprit. */
@@ -234,7 +246,7 @@ static void test_guest(void **state)
 	uint64_t wall_ns = watch(1, 4);
 	print(1);
 	compare(wall_ns);
-	assert_true(is_near(sums[0].by_guest, run_ns(1), 0.03, wall_ns));
+	assert_true(is_near(sums[0].by_guest, run_ns(1), 0.05, wall_ns));
 	assert_int_equal(sums[0].by_worker, 0);
 }
 
@@ -248,6 +260,39 @@ static void test_sleep(void **state)
 	compare(wall_ns);
 	assert_true(sums[0].states[VMOP_WAIT_VMM] > wall_ns / 20);
 	assert_int_equal(sums[0].states[VMOP_WAIT_HALTED], 0);
+}
+
+static void *sleep_long(void *arg)
+{
+	*(_Atomic pid_t *)arg = (pid_t)syscall(SYS_gettid);
+	pause();
+	return NULL;
+}
+
+/* A thread behind more than 64 others, which a CPU's first word of the mask does not hold. */
+static void test_many(void **state)
+{
+	enum { MANY = 70 };
+	pthread_t threads[MANY];
+	static _Atomic pid_t tids[MANY];
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++) {
+		tids[i] = 0;
+		assert_int_equal(pthread_create(&threads[i], NULL, sleep_long, &tids[i]), 0);
+		while (!tids[i])
+			usleep(100);
+		assert_true(vmop_waits_watch(waits, (uint32_t)tids[i], GUEST, 2));
+	}
+	for (unsigned i = 0; i < 2; i++)
+		start(0, 100);
+	uint64_t wall_ns = watch(1, 4);
+	print(1);
+	compare(wall_ns);
+	assert_true(sums[2].states[VMOP_WAIT_VMM] > 60 * wall_ns);
+	for (unsigned i = 0; i < MANY; i++) {
+		pthread_cancel(threads[i]);
+		pthread_join(threads[i], NULL);
+	}
 }
 
 /* A thread that is no longer watched leaves nothing, and its slot can be used again. */
@@ -314,6 +359,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_guest, begin, end),
 		cmocka_unit_test_setup_teardown(test_sleep, begin, end),
 		cmocka_unit_test_setup_teardown(test_unwatch, begin, end),
+		cmocka_unit_test_setup_teardown(test_many, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
