@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 EXTRA_DIST += tests/bench/run-events
-EXTRA_PROGRAMS += tests/bench/busy
-CLEANFILES += tests/bench/busy$(EXEEXT)
-check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-stacks
+check_PROGRAMS += tests/bench/busy tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-stacks
 # Built with the tests, so that it stays in step with libdb.
 check_PROGRAMS += tests/bench/make-month
 tests_bench_make_month_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
