@@ -49,7 +49,9 @@ debian_files = contrib/debian/changelog.in contrib/debian/control contrib/debian
 	contrib/debian/vmop.lintian-overrides contrib/debian/vmop-dkms.lintian-overrides \
 	contrib/debian/vmop.docs contrib/debian/vmop.install contrib/debian/vmop.postinst \
 	contrib/debian/vmop.postrm contrib/debian/vmop.prerm \
-	contrib/debian/vmop-dkms.docs contrib/debian/vmop-dkms.install
+	contrib/debian/vmop-dkms.docs contrib/debian/vmop-dkms.install \
+	contrib/debian/libvmop0.install contrib/debian/libvmop0.lintian-overrides \
+	contrib/debian/libvmop-dev.install contrib/debian/libvmop-dev.lintian-overrides
 EXTRA_DIST += contrib/build-packages $(debian_files)
 
 .PHONY: deb
