@@ -65,16 +65,14 @@ void control_format_size(uint64_t bytes, char ret[CONTROL_SIZE_BYTES])
 
 #define LINE_WIDTH 80
 
-/* Break the value at blanks, so that it stays in its column. */
-void control_put_row(const char *label, const char *value)
+void control_put_wrapped(size_t indent, const char *value)
 {
-	size_t column = CONTROL_LABEL_WIDTH;
-	printf("%-*s", CONTROL_LABEL_WIDTH, label);
+	size_t column = indent;
 	while (value && *value) {
 		size_t blanks = strspn(value, " "), len = strcspn(value + blanks, " ");
-		if (column > CONTROL_LABEL_WIDTH && column + blanks + len > LINE_WIDTH) {
-			printf("\n%*s", CONTROL_LABEL_WIDTH, "");
-			column = CONTROL_LABEL_WIDTH;
+		if (column > indent && column + blanks + len > LINE_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
 			value += blanks;
 			blanks = 0;
 		}
@@ -82,5 +80,11 @@ void control_put_row(const char *label, const char *value)
 		value += blanks + len;
 		column += blanks + len;
 	}
+}
+
+void control_put_row(const char *label, const char *value)
+{
+	printf("%-*s", CONTROL_LABEL_WIDTH, label);
+	control_put_wrapped(CONTROL_LABEL_WIDTH, value);
 	putchar('\n');
 }

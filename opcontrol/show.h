@@ -40,6 +40,12 @@ char *control_domain_label(const json_t *domain);
 #define CONTROL_SIZE_BYTES 64
 void control_format_size(uint64_t bytes, char ret[CONTROL_SIZE_BYTES]);
 
+/*
+ * Print a raw text, escaped, behind what the line has up to column `indent`. Break it at blanks, and
+ * begin its further lines at that column.
+ */
+void control_put_wrapped(size_t indent, const char *value);
+
 /* Print a label and a value, which is broken at blanks so that it stays in its column. */
 void control_put_row(const char *label, const char *value);
 

@@ -321,27 +321,41 @@ static void put_blocked(const json_t *blocked)
 		       control_number(blocked, "torn"), control_number(blocked, "refused"));
 }
 
-/* Print the results of reading a passive guest's memory, their age and their cost. */
-static void put_inside(const json_t *inside)
+/* Write the results of reading a passive guest's memory, their age and their cost. */
+static void write_inside(FILE *to, const json_t *inside)
 {
-	fputs("\n  inside: ", stdout);
-	control_put(inside, "state");
-	if (control_text(inside, "release")) {
-		fputs(": ", stdout);
-		control_put(inside, "release");
-		printf(", %" PRIu64 " symbols, %" PRIu64 " modules",
-		       control_number(inside, "symbols"), control_number(inside, "modules"));
-	}
+	const char *state = control_text(inside, "state"),
+		   *release = control_text(inside, "release"),
+		   *error = control_text(inside, "error");
+	fputs(state ? state : "", to);
+	if (release)
+		fprintf(to, ": %s, %" PRIu64 " symbols, %" PRIu64 " modules", release,
+			control_number(inside, "symbols"), control_number(inside, "modules"));
 	if (json_object_get(inside, "processes"))
-		printf(", %" PRIu64 " processes %.1f s ago", control_number(inside, "processes"),
-		       control_real(inside, "processes_age_s"));
+		fprintf(to, ", %" PRIu64 " processes %.1f s ago",
+			control_number(inside, "processes"),
+			control_real(inside, "processes_age_s"));
 	if (json_object_get(inside, "age_s"))
-		printf("; memory read %.1f s ago, %.2f s of CPU time in total",
-		       control_real(inside, "age_s"), control_real(inside, "cpu_s"));
-	if (control_text(inside, "error")) {
-		fputs("; ", stdout);
-		control_put(inside, "error");
-	}
+		fprintf(to, "; memory read %.1f s ago, %.2f s of CPU time in total",
+			control_real(inside, "age_s"), control_real(inside, "cpu_s"));
+	if (error)
+		fprintf(to, "; %s", error);
+}
+
+/* Return false if out of memory. */
+static bool put_inside(const json_t *inside)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	if (!to)
+		return false;
+	write_inside(to, inside);
+	if (fclose(to) != 0)
+		return false;
+	fputs("\n  inside: ", stdout);
+	control_put_wrapped(strlen("  inside: "), text);
+	return true;
 }
 
 static struct vmop_error *put_domains(const json_t *status)
@@ -379,10 +393,11 @@ static struct vmop_error *put_domains(const json_t *status)
 				  SIZE_MAX);
 		if (control_text(domain, "note")) {
 			fputs("\n  note: ", stdout);
-			control_put(domain, "note");
+			control_put_wrapped(strlen("  note: "), control_text(domain, "note"));
 		}
-		if (json_object_get(domain, "inside"))
-			put_inside(json_object_get(domain, "inside"));
+		if (json_object_get(domain, "inside") &&
+		    !put_inside(json_object_get(domain, "inside")))
+			return &vmop_error_no_memory;
 		if (json_object_get(domain, "blocked"))
 			put_blocked(json_object_get(domain, "blocked"));
 	}

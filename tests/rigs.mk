@@ -4,8 +4,9 @@ RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 # the BPF program that reads guests, on three hosts
 RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
-# kvm:waits is not among them yet: Linux 6.1 has refused the BPF program of waits (verifier).
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
+# the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
+RIGS += kvm:waits
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \

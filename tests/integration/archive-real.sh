@@ -104,7 +104,7 @@ same() {
 # The programs and sources are gone, and so are debug files and the kernel's symbols.
 elsewhere() {
 	# shellcheck disable=SC2016 # the inner shell's variables
-	env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent unshare -m sh -ec '
+	env -i PATH="$PATH" LC_ALL=C HOME="$work/home" unshare -m sh -ec '
 		for dir in "$1" "$2" "$3"; do mount -t tmpfs none "$dir"; done
 		[ ! -d /usr/lib/debug ] || mount -t tmpfs none /usr/lib/debug
 		mount --bind /dev/null /proc/kallsyms

@@ -19,7 +19,7 @@ for headers in /usr/src/linux-headers-*-amd64 /lib/modules/*/build "$cache"/*/us
 	name=${headers##*/}
 	case $seen in *" $name "*) continue ;; esac
 	seen="$seen$name "
-	tried=$((tried + 1))
+	tried=$((tried + 1)) tried_name=$name tried_headers=$headers
 	rm -rf "$work/module"
 	cp -r "$source" "$work/module"
 	# The kernel's compiler may be missing here; BTF is of no use in this test. Do not share
@@ -38,7 +38,7 @@ try_dkms() {
 	mkdir -p "$work/dkms" "$work/installed"
 	set -- --dkmstree "$work/dkms" --sourcetree "$work/root/usr/src" -m vmop -v "$version"
 	${DKMS:-dkms} add "$@" &&
-		${DKMS:-dkms} build "$@" -k "${name#linux-headers-}" --kernelsourcedir "$headers" &&
+		${DKMS:-dkms} build "$@" -k "${tried_name#linux-headers-}" --kernelsourcedir "$tried_headers" &&
 		${DKMS:-dkms} status "$@" | grep -q ': built' &&
 		${DKMS:-dkms} remove "$@" --all
 }
