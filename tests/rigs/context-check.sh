@@ -148,8 +148,7 @@ check_guest() {
 		between "$1: samples of $program" "$(count "$1" $program)" 1 10000000
 	done
 	jit=$(($(count "$1" jit_major) + $(count "$1" jit_minor)))
-	# The bounds of the share follow from the number, which is small on a busy machine.
-	between "$1: samples of functions made at run time" $jit 50 10000000
+	between "$1: samples of functions made at run time" $jit 200 10000000
 	between "$1: share of jit_major" "$(percent "$(count "$1" jit_major)" $jit)" \
 		"$(binomial LOW 75 $jit)" "$(binomial HIGH 75 $jit)"
 	matches "$1: programs in a container" "$1.boxes.out" 'brief-dynamic,/?rig-brief'
