@@ -84,8 +84,37 @@ static void put_callgraph(const json_t *status)
 		       (double)control_number(callgraph, "kernel_tables_bytes") / (1 << 20));
 }
 
-/* Print the reasons why contexts lack parts, the share of each. */
-static void put_gaps(FILE *out, const json_t *context)
+/*
+ * Print what `write` writes of an object behind what the line has up to column `indent`, broken at
+ * blanks. Return false if out of memory.
+ */
+static bool put_written(size_t indent, void (*write)(FILE *to, const json_t *object),
+			const json_t *object)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+	if (!to)
+		return false;
+	write(to, object);
+	if (fclose(to) != 0)
+		return false;
+	control_put_wrapped(indent, text);
+	return true;
+}
+
+/* Print what `write` writes of an object as a row. Return false if out of memory. */
+static bool put_written_row(const char *label, void (*write)(FILE *to, const json_t *object),
+			    const json_t *object)
+{
+	printf("%-*s", CONTROL_LABEL_WIDTH, label);
+	bool is_done = put_written(CONTROL_LABEL_WIDTH, write, object);
+	putchar('\n');
+	return is_done;
+}
+
+/* Write the reasons why contexts lack parts, the share of each. */
+static void write_gaps(FILE *out, const json_t *context)
 {
 	const json_t *gaps = json_object_get(context, "gaps");
 	double all = (double)control_number(context, "contexts");
@@ -100,8 +129,8 @@ static void put_gaps(FILE *out, const json_t *context)
 	}
 }
 
-/* Print how many samples of guests have a context, and the cost. */
-static void put_contexts(FILE *out, const json_t *context)
+/* Write how many samples of guests have a context, and the cost. */
+static void write_contexts(FILE *out, const json_t *context)
 {
 	uint64_t samples = control_number(context, "samples"),
 		 contexts = control_number(context, "contexts"),
@@ -121,7 +150,7 @@ static void put_contexts(FILE *out, const json_t *context)
 	if (switching)
 		fprintf(out, "; %" PRIu64 " while the guest switched tasks", switching);
 	fprintf(out, "; %" PRIu64 " guest%s with a known kernel", guests, guests == 1 ? "" : "s");
-	put_gaps(out, context);
+	write_gaps(out, context);
 }
 
 /* Print whether contexts of guests are captured, how often they were, and their cost. */
@@ -129,50 +158,40 @@ static void put_guest_context(const json_t *status)
 {
 	const json_t *context = json_object_get(status, "guest_context");
 	const char *text = control_text(context, "text");
-	size_t len;
-	_cleanup_free_ char *counts = NULL;
 	if (text)
 		control_put_row("contexts", text);
-	if (!control_number(context, "samples") && !control_number(context, "exited"))
-		return;
-	FILE *out = open_memstream(&counts, &len);
-	if (!out)
-		return;
-	put_contexts(out, context);
-	if (fclose(out) == 0)
-		control_put_row("", counts);
+	if (control_number(context, "samples") || control_number(context, "exited"))
+		put_written_row("", write_contexts, context);
 }
 
-/* Print whether the time of vCPUs is divided, and the cost. */
+/* Write whether the time of vCPUs is divided, and the cost. */
+static void write_waits(FILE *to, const json_t *waits)
+{
+	const char *note = control_text(waits, "note");
+	uint64_t vcpus = control_number(waits, "vcpus"), refused = control_number(waits, "refused");
+	if (!json_is_true(json_object_get(waits, "on"))) {
+		fprintf(to, "not divided, because %s", note ? note : "?");
+		return;
+	}
+	fprintf(to,
+		"of %" PRIu64 " vCPU%s, %" PRIu64 " switches and %" PRIu64
+		" exits; %.3f %% of a CPU",
+		vcpus, vcpus == 1 ? "" : "s", control_number(waits, "switches"),
+		control_number(waits, "exits"), control_real(waits, "cpu_percent"));
+	fprintf(to, " (%.0f ns a switch, %.0f a wake-up, %.0f an exit)",
+		control_real(waits, "switch_ns"), control_real(waits, "wakeup_ns"),
+		control_real(waits, "exit_ns"));
+	if (refused)
+		fprintf(to, "; %" PRIu64 " vCPUs are not watched: there are too many", refused);
+	if (note)
+		fprintf(to, "; exits are not counted: %s", note);
+}
+
 static void put_waits(const json_t *status)
 {
 	const json_t *waits = json_object_get(status, "waits");
-	const char *note = control_text(waits, "note");
-	uint64_t vcpus = control_number(waits, "vcpus"), refused = control_number(waits, "refused");
-	if (!json_is_object(waits))
-		return;
-	printf("%-*s", CONTROL_LABEL_WIDTH, "vCPU time");
-	if (!json_is_true(json_object_get(waits, "on"))) {
-		fputs("not divided, because ", stdout);
-		control_put(waits, "note");
-		putchar('\n');
-		return;
-	}
-	printf("of %" PRIu64 " vCPU%s, %" PRIu64 " switches and %" PRIu64
-	       " exits; %.3f %% of a CPU",
-	       vcpus, vcpus == 1 ? "" : "s", control_number(waits, "switches"),
-	       control_number(waits, "exits"), control_real(waits, "cpu_percent"));
-	printf(" (%.0f ns a switch, %.0f a wake-up, %.0f an exit)\n",
-	       control_real(waits, "switch_ns"), control_real(waits, "wakeup_ns"),
-	       control_real(waits, "exit_ns"));
-	if (refused)
-		printf("%-*s%" PRIu64 " vCPUs are not watched: there are too many\n",
-		       CONTROL_LABEL_WIDTH, "", refused);
-	if (note) {
-		printf("%-*sexits are not counted: ", CONTROL_LABEL_WIDTH, "");
-		control_put(waits, "note");
-		putchar('\n');
-	}
+	if (json_is_object(waits))
+		put_written_row("vCPU time", write_waits, waits);
 }
 
 struct loss {
@@ -304,21 +323,23 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 	return scols_print_table(table) == 0;
 }
 
-/* Print how a passive guest's blocked threads are sampled, and the cost. */
-static void put_blocked(const json_t *blocked)
+/* Write how a passive guest's blocked threads are sampled, and the cost. */
+static void write_blocked(FILE *to, const json_t *blocked)
 {
 	uint64_t rounds = control_number(blocked, "rounds");
-	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; %" PRIu64
-	       " readings, %.3f ms of CPU time each; nothing had run before %" PRIu64
-	       "; left out for want of CPU time: %" PRIu64,
-	       control_number(blocked, "blocked"), control_number(blocked, "threads"),
-	       control_number(blocked, "running"), rounds,
-	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0,
-	       control_number(blocked, "reused"), control_number(blocked, "missed"));
+	fprintf(to,
+		"%" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; %" PRIu64
+		" readings, %.3f ms of CPU time each; nothing had run before %" PRIu64
+		"; left out for want of CPU time: %" PRIu64,
+		control_number(blocked, "blocked"), control_number(blocked, "threads"),
+		control_number(blocked, "running"), rounds,
+		rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0,
+		control_number(blocked, "reused"), control_number(blocked, "missed"));
 	if (control_number(blocked, "torn") || control_number(blocked, "refused"))
-		printf("; threads that changed while they were read: %" PRIu64
-		       ", above the limit: %" PRIu64,
-		       control_number(blocked, "torn"), control_number(blocked, "refused"));
+		fprintf(to,
+			"; threads that changed while they were read: %" PRIu64
+			", above the limit: %" PRIu64,
+			control_number(blocked, "torn"), control_number(blocked, "refused"));
 }
 
 /* Write the results of reading a passive guest's memory, their age and their cost. */
@@ -342,20 +363,12 @@ static void write_inside(FILE *to, const json_t *inside)
 		fprintf(to, "; %s", error);
 }
 
-/* Return false if out of memory. */
-static bool put_inside(const json_t *inside)
+/* Print a line of details of a domain. Return false if out of memory. */
+static bool put_detail(const char *label, void (*write)(FILE *to, const json_t *object),
+		       const json_t *object)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t len;
-	FILE *to = open_memstream(&text, &len);
-	if (!to)
-		return false;
-	write_inside(to, inside);
-	if (fclose(to) != 0)
-		return false;
-	fputs("\n  inside: ", stdout);
-	control_put_wrapped(strlen("  inside: "), text);
-	return true;
+	return !object ||
+	       (printf("\n  %s: ", label) > 0 && put_written(strlen(label) + 4, write, object));
 }
 
 static struct vmop_error *put_domains(const json_t *status)
@@ -395,11 +408,9 @@ static struct vmop_error *put_domains(const json_t *status)
 			fputs("\n  note: ", stdout);
 			control_put_wrapped(strlen("  note: "), control_text(domain, "note"));
 		}
-		if (json_object_get(domain, "inside") &&
-		    !put_inside(json_object_get(domain, "inside")))
+		if (!put_detail("inside", write_inside, json_object_get(domain, "inside")) ||
+		    !put_detail("blocked", write_blocked, json_object_get(domain, "blocked")))
 			return &vmop_error_no_memory;
-		if (json_object_get(domain, "blocked"))
-			put_blocked(json_object_get(domain, "blocked"));
 	}
 	putchar('\n');
 	if (control_number(status, "domains_left_off"))

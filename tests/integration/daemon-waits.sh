@@ -56,13 +56,18 @@ control --start --event=cpu-clock:20Hz --session-dir="$sessions" --waits >"$work
 control --status >"$work/status"
 if ! grep -q '^vCPU time  *of ' "$work/status"; then
 	grep '^vCPU time  *not divided, because ' "$work/status" || fail "no line in --status"
-	why=$(sed -n 's/^vCPU time  *//p' "$work/status")
+	why=$(tr -s '\n ' ' ' <"$work/status" | sed -n 's/.* vCPU time //; s/ samples .*//p')
 	expect 0 "" control --shutdown
 	[ "$failed" -eq 0 ] || finish
 	skip "the time of vCPUs is $why"
 fi
 sleep 2
-expect 0 "% of a CPU (" control --status
+# rows: print --status without its line breaks.
+rows() {
+	control --status | tr -s '\n ' ' '
+}
+expect 0 "% of a CPU (" rows
+is "columns of --status" "$(control --status | awk '{ if (length > n) n = length } END { print n }')" -le 80
 control --dump >/dev/null
 report --waits >"$work/guests"
 report --waits=vcpus vcpu:0 domain:web1 >"$work/vcpus"

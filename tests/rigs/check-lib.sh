@@ -40,6 +40,14 @@ matches() {
 	[ $bad = 0 ] || head -n 5 "$2" 2>/dev/null || true
 }
 
+# matches_row NAME FILE REGEX: the same of rows that --status breaks at column 80: each is joined again.
+matches_row() {
+	local bad=0
+	sed ':more; N; $!b more; s/\n \{10,\}/ /g' "$2" 2>/dev/null | grep -qE -- "$3" || bad=1
+	verdict $bad "$1: $2 $([ $bad = 0 ] && echo has || echo lacks) /$3/ in a row"
+	[ $bad = 0 ] || head -n 5 "$2" 2>/dev/null || true
+}
+
 # ran STEP [STATUS]: check the exit status of the scenario's step.
 ran() {
 	same "exit status of $1" "$(cat "$1.status" 2>/dev/null)" "${2:-0}"
@@ -81,12 +89,11 @@ percent() {
 	awk -v p="$1" -v w="$2" 'BEGIN { if (w > 0) printf "%.1f", 100 * p / w; else print "nothing" }'
 }
 
-# binomial LOW|HIGH SHARE COUNT: print an end of the 99.9 % interval of a percentage, normal
-# approximation. The scenarios make dozens of such assertions: of the 99 % interval, some would fail
-# by chance.
+# binomial LOW|HIGH SHARE COUNT: print an end of the 99 % interval of a percentage, normal
+# approximation.
 binomial() {
 	awk -v which="$1" -v p="$2" -v n="$3" 'BEGIN {
-		d = n > 0 ? 3.291 * sqrt(p * (100 - p) / n) : 100
+		d = n > 0 ? 2.576 * sqrt(p * (100 - p) / n) : 100
 		printf "%.2f", which == "LOW" ? p - d : p + d }'
 }
 
