@@ -16,4 +16,11 @@ static inline uint64_t vmop_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * VMOP_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Return CLOCK_REALTIME - CLOCK_MONOTONIC, in nanoseconds. A suspend or a step changes it. */
+static inline int64_t vmop_clock_monotonic_to_realtime_ns(void)
+{
+	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME);
+	return (int64_t)(real_ns - vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
 #endif

@@ -201,14 +201,13 @@ struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64
 	examiner->own_mount_ns = own_mount_ns;
 	examiner->keeps_symbols = keeps_symbols;
 	struct vmop_error *err = processes->root ? vmop_readers_create("vmopd-files", FILE_MS,
+								       processes->reader_nice,
 								       examiner, &examiner->readers)
 						 : NULL;
 	if (err) {
 		free(examiner);
 		return err;
 	}
-	if (examiner->readers)
-		vmop_readers_set_nice(examiner->readers, processes->reader_nice);
 	*ret = examiner;
 	return NULL;
 }

@@ -146,7 +146,7 @@ struct vmop_error *vmop_proc_text_create(struct vmop_proc_text **ret)
 	if (!reader)
 		return &vmop_error_no_memory;
 	struct vmop_error *err =
-		vmop_readers_create("vmopd-proc", VMOP_PROC_TEXT_MS, reader, &reader->readers);
+		vmop_readers_create("vmopd-proc", VMOP_PROC_TEXT_MS, 0, reader, &reader->readers);
 	if (err) {
 		free(reader);
 		return err;

@@ -99,7 +99,7 @@ static void destroy_lane(struct vmop_worker *worker)
 
 /* ---- the owner ------------------------------------------------------------- */
 
-struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
+struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, unsigned nice, void *arg,
 				       struct vmop_readers **ret)
 {
 	struct vmop_readers *readers = calloc(1, sizeof(*readers));
@@ -107,14 +107,10 @@ struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *
 		return &vmop_error_no_memory;
 	readers->name = name;
 	readers->job_ms = job_ms;
+	readers->nice = nice;
 	readers->arg = arg;
 	*ret = readers;
 	return NULL;
-}
-
-void vmop_readers_set_nice(struct vmop_readers *readers, unsigned nice)
-{
-	readers->nice = nice;
 }
 
 void vmop_readers_destroy(struct vmop_readers *readers)

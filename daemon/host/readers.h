@@ -58,15 +58,12 @@ struct vmop_read_job {
  *
  * A job that takes longer than job_ms hangs. Each hanging job halves that time for the next ones,
  * down to a sixteenth. The wait for all hanging jobs together is so at most six times job_ms.
+ *
+ * The threads run at that nice value, and unless it is 0 they read at the lowest priority above
+ * idle: an idle one could starve and would be taken for hanging.
  */
-struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
+struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, unsigned nice, void *arg,
 				       struct vmop_readers **ret);
-
-/*
- * Let the threads, which are not started yet, run at a nice value, and read at the lowest priority
- * above idle unless it is 0: an idle one could starve and would be taken for hanging.
- */
-void vmop_readers_set_nice(struct vmop_readers *readers, unsigned nice);
 
 /*
  * Wait up to a second for a running job. A thread that hangs is abandoned, and frees its job when

@@ -274,8 +274,7 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 				       uint64_t len_ns)
 {
 	if (profiler->root) /* it differs after a suspend or a step of the clock */
-		profiler->monotonic_to_realtime_ns =
-			(int64_t)(vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC));
+		profiler->monotonic_to_realtime_ns = vmop_clock_monotonic_to_realtime_ns();
 	vmop_attribution_resolve_late(&profiler->attribution, profiler->is_ending);
 	vmop_domains_identify_new(&profiler->domains);
 	if (profiler->waits)

@@ -22,12 +22,6 @@
 #define CHECKS_A_TICK 16
 #define JIT_SAMPLES_BYTES ((size_t)16 << 20)
 
-static int64_t monotonic_to_realtime_ns(void)
-{
-	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME);
-	return (int64_t)(real_ns - vmop_clock_ns(CLOCK_MONOTONIC));
-}
-
 /*
  * Return the first number of cells: what the CPUs can fill between two checks of the room.  A small
  * table stays in the cache, and grows with the load.
@@ -247,7 +241,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		if (!profiler->root)
 			return &vmop_error_no_memory;
 	}
-	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
+	profiler->monotonic_to_realtime_ns = vmop_clock_monotonic_to_realtime_ns();
 	add_blocked_event(profiler, &options->setup->off_cpu);
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)

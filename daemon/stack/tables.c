@@ -448,7 +448,7 @@ struct vmop_error *vmop_stack_tables_create(struct vmop_images *images,
 	tables->entries = calloc(limits->max_images, sizeof(*tables->entries));
 	struct vmop_error *err = tables->entries ? NULL : &vmop_error_no_memory;
 	for (unsigned i = 0; !err && root && i < N_LANES; i++)
-		err = vmop_readers_create("vmopd-unwind", BUILD_MS, tables, &tables->lanes[i]);
+		err = vmop_readers_create("vmopd-unwind", BUILD_MS, 0, tables, &tables->lanes[i]);
 	if (err) {
 		vmop_stack_tables_destroy(tables);
 		return err;

@@ -240,7 +240,8 @@ struct vmop_error *vmop_code_pages_create(struct vmop_processes *processes,
 	pages->processes = processes;
 	pages->store = store;
 	pages->dump_fd = -1;
-	struct vmop_error *err = vmop_readers_create("vmopd-code", JOB_MS, pages, &pages->readers);
+	struct vmop_error *err =
+		vmop_readers_create("vmopd-code", JOB_MS, 0, pages, &pages->readers);
 	if (err) {
 		free(pages);
 		return err;

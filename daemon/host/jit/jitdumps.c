@@ -578,14 +578,13 @@ struct vmop_error *vmop_jitdumps_create(struct vmop_processes *processes,
 	dumps->processes = processes;
 	dumps->names = names;
 	struct vmop_error *err = processes->root ? vmop_readers_create("vmopd-jitdumps", FILE_MS,
+								       processes->reader_nice,
 								       dumps, &dumps->readers)
 						 : NULL;
 	if (err) {
 		free(dumps);
 		return err;
 	}
-	if (dumps->readers)
-		vmop_readers_set_nice(dumps->readers, processes->reader_nice);
 	*ret = dumps;
 	return NULL;
 }

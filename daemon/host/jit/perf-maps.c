@@ -360,17 +360,17 @@ struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
 		return &vmop_error_no_memory;
 	maps->processes = processes;
 	maps->names = names;
-	maps->monotonic_to_realtime_ns =
-		vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC);
+	/* Not that of now at each look: after a suspend, a process would seem younger than its map.
+	 */
+	maps->monotonic_to_realtime_ns = (uint64_t)vmop_clock_monotonic_to_realtime_ns();
 	struct vmop_error *err =
-		processes->root ? vmop_readers_create("vmopd-maps", MAP_MS, maps, &maps->readers)
+		processes->root ? vmop_readers_create("vmopd-maps", MAP_MS, processes->reader_nice,
+						      maps, &maps->readers)
 				: NULL;
 	if (err) {
 		free(maps);
 		return err;
 	}
-	if (maps->readers)
-		vmop_readers_set_nice(maps->readers, processes->reader_nice);
 	*ret = maps;
 	return NULL;
 }

@@ -75,7 +75,7 @@ static void jobs_are_done_in_their_order(void **state)
 	struct tally tally = {0};
 	struct vmop_readers *readers;
 	(void)state;
-	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, 0, &tally, &readers));
 	assert_true(vmop_readers_collect(readers, 0));
 	for (unsigned i = 1; i <= 100; i++)
 		submit(readers, -1, i, 0);
@@ -92,8 +92,7 @@ static void run_nice(unsigned nice, struct tally *ret)
 {
 	struct vmop_readers *readers;
 	*ret = (struct tally){0};
-	assert_ok(vmop_readers_create("test", 500, ret, &readers));
-	vmop_readers_set_nice(readers, nice);
+	assert_ok(vmop_readers_create("test", 500, nice, ret, &readers));
 	submit(readers, -1, 1, 0);
 	while (!vmop_readers_collect(readers, 1000))
 		;
@@ -125,7 +124,7 @@ static void what_hangs_holds_up_no_other(void **state)
 	int fds[2];
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, 0, &tally, &readers));
 	submit(readers, fds[0], 1, 7);
 	submit(readers, -1, 10, 7); /* it waits for that job, and its place hangs */
 	submit(readers, -1, 100, 8);
@@ -157,7 +156,7 @@ static void threads_that_hang_outlive_their_owner(void **state)
 	int fds[2];
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, 0, &tally, &readers));
 	for (unsigned i = 1; i <= 2; i++)
 		submit(readers, fds[0], 0, i);
 	submit(readers, -1, 1, 0);
