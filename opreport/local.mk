@@ -85,6 +85,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/arrange/session-names.c opreport/arrange/session-names.h \
 	opreport/output/printing.c opreport/output/printing.h opreport/output/sheet.h \
 	opreport/options/option-word.c opreport/options/option-word.h \
+	opreport/options/command-line.c opreport/options/command-line.h \
 	opreport/options/symbol-options.c opreport/options/symbol-options.h \
 	opreport/query/spec.c opreport/query/spec.h \
 	opreport/query/symbols.c opreport/query/symbols.h \

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "libutil/array.h"
-#include "libutil/cleanup.h"
 #include "libutil/log.h"
-#include "libutil/options.h"
 #include "opreport/charts/chart-times.h"
+#include "opreport/options/command-line.h"
 #include "opreport/options/option-word.h"
 #include "opreport/query/idle.h"
 #include "opreport/settings-check.h"
@@ -418,23 +417,15 @@ static struct vmop_error *parse_arguments(struct vmop_settings *settings, int ar
 	struct vmop_error *err = vmop_braces_init(&settings->braces, argc, argv);
 	if (err)
 		return err;
-	error_t failed = vmop_options_parse(&argp, settings->braces.argc, settings->braces.argv, 0,
-					    settings);
-	if (!failed)
-		return NULL;
-	if (settings->err)
-		return vmop_steal(&settings->err);
-	if (settings->symbol_options.err)
-		return vmop_steal(&settings->symbol_options.err);
-	if (settings->chart.err)
-		return vmop_steal(&settings->chart.err);
-	if (settings->series.err)
-		return vmop_steal(&settings->series.err);
-	if (settings->gate.err)
-		return vmop_steal(&settings->gate.err);
-	if (settings->spec.err)
-		return vmop_steal(&settings->spec.err);
-	return vmop_error_os(failed, "reading the command line");
+	struct vmop_error **const errors[] = {&settings->err,
+					      &settings->symbol_options.err,
+					      &settings->chart.err,
+					      &settings->series.err,
+					      &settings->gate.err,
+					      &settings->spec.err,
+					      NULL};
+	return vmop_command_line_parse(&argp, settings->braces.argc, settings->braces.argv,
+				       settings, errors);
 }
 
 /* ---- from options to a query ----------------------------------------------- */

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
-#include "libutil/options.h"
+#include "opreport/options/command-line.h"
 #include "opreport/options/option-word.h"
 
 const char *argp_program_version = "vmopannotate " PACKAGE_VERSION;
@@ -208,16 +207,9 @@ static struct vmop_error *parse_arguments(struct vmop_annotate_settings *setting
 		{0}};
 	static const struct argp argp = {options,  take_option, "[SPEC...]", doc,
 					 children, NULL,	NULL};
-	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
-	if (!failed)
-		return NULL;
-	if (settings->err)
-		return vmop_steal(&settings->err);
-	if (settings->symbol_options.err)
-		return vmop_steal(&settings->symbol_options.err);
-	if (settings->spec.err)
-		return vmop_steal(&settings->spec.err);
-	return vmop_error_os(failed, "reading the command line");
+	struct vmop_error **const errors[] = {&settings->err, &settings->symbol_options.err,
+					      &settings->spec.err, NULL};
+	return vmop_command_line_parse(&argp, argc, argv, settings, errors);
 }
 
 /* ---- checks ----------------------------------------------------------------- */

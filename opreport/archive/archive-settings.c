@@ -9,10 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libutil/cleanup.h"
 #include "libutil/log.h"
-#include "libutil/options.h"
 #include "libutil/parse.h"
+#include "opreport/options/command-line.h"
 
 const char *argp_program_version = "vmoparchive " PACKAGE_VERSION;
 
@@ -111,16 +110,9 @@ static struct vmop_error *parse_arguments(struct vmop_archive_settings *settings
 		{0}};
 	static const struct argp argp = {
 		options, take_option, "[SPEC...]\n--import=FILE", doc, children, NULL, NULL};
-	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
-	if (!failed)
-		return NULL;
-	if (settings->err)
-		return vmop_steal(&settings->err);
-	if (settings->symbol_options.err)
-		return vmop_steal(&settings->symbol_options.err);
-	if (settings->spec.err)
-		return vmop_steal(&settings->spec.err);
-	return vmop_error_os(failed, "reading the command line");
+	struct vmop_error **const errors[] = {&settings->err, &settings->symbol_options.err,
+					      &settings->spec.err, NULL};
+	return vmop_command_line_parse(&argp, argc, argv, settings, errors);
 }
 
 /* ---- checks ----------------------------------------------------------------- */

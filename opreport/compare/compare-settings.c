@@ -11,10 +11,10 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
-#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "opreport/compare/comparison.h"
 #include "opreport/compare/side-words.h"
+#include "opreport/options/command-line.h"
 #include "opreport/options/option-word.h"
 
 const char *argp_program_version = "vmopcompare " PACKAGE_VERSION;
@@ -281,14 +281,8 @@ static struct vmop_error *parse_arguments(struct vmop_compare_settings *settings
 		children,
 		NULL,
 		NULL};
-	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
-	if (!failed)
-		return NULL;
-	if (settings->err)
-		return vmop_steal(&settings->err);
-	if (settings->symbol_options.err)
-		return vmop_steal(&settings->symbol_options.err);
-	return vmop_error_os(failed, "reading the command line");
+	struct vmop_error **const errors[] = {&settings->err, &settings->symbol_options.err, NULL};
+	return vmop_command_line_parse(&argp, argc, argv, settings, errors);
 }
 
 static struct vmop_side_words words_of(const struct vmop_words *words)

@@ -14,7 +14,7 @@
 #include "libutil/clock.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
-#include "libutil/options.h"
+#include "opreport/options/command-line.h"
 #include "opreport/options/option-word.h"
 #include "opreport/output/output.h"
 #include "opreport/output/printing.h"
@@ -113,13 +113,8 @@ static struct vmop_error *settings_init(struct settings *ret, int argc, char **a
 				 .n_rows = 25,
 				 .symbols.demangle = VMOP_DEMANGLE_SMART};
 	vmop_symbol_options_find_cache(&ret->symbols);
-	error_t failed = vmop_options_parse(&argp, argc, argv, 0, ret);
-	struct vmop_error **errors[] = {&ret->err, &ret->symbols.err, &ret->spec.err};
-	for (size_t i = 0; failed && i < sizeof(errors) / sizeof(*errors); i++) {
-		if (*errors[i])
-			return vmop_steal(errors[i]);
-	}
-	return failed ? vmop_error_os(failed, "reading the command line") : NULL;
+	struct vmop_error **const errors[] = {&ret->err, &ret->symbols.err, &ret->spec.err, NULL};
+	return vmop_command_line_parse(&argp, argc, argv, ret, errors);
 }
 
 static void settings_deinit(struct settings *settings)
