@@ -22,16 +22,6 @@ void vmop_event_set_deinit(struct vmop_event_set *set)
 	*set = (struct vmop_event_set){0};
 }
 
-static void set_cleanup(struct vmop_event_set *set)
-{
-	vmop_event_set_deinit(set);
-}
-
-static void request_cleanup(struct vmop_event_request *request)
-{
-	vmop_event_request_deinit(request);
-}
-
 size_t vmop_event_set_group_size(const struct vmop_event_set *set, size_t i)
 {
 	size_t n = 1;
@@ -154,7 +144,7 @@ static struct vmop_error *append_event(struct vmop_event_set *set,
 static struct vmop_error *add(struct vmop_event_set *set, const char *text, int cpu, bool is_strict,
 			      size_t *leader)
 {
-	_cleanup_(request_cleanup) struct vmop_event_request request = {0};
+	_cleanup_(vmop_event_request_deinit) struct vmop_event_request request = {0};
 	struct vmop_perf_event event = {0};
 	struct vmop_error *err = vmop_event_request_parse(text, &request);
 	if (err)
@@ -202,7 +192,7 @@ static struct vmop_error *exclude_uncountable(struct vmop_event_set *set)
 struct vmop_error *vmop_event_set_resolve(const char *list, int cpu, bool is_strict,
 					  struct vmop_event_set *ret)
 {
-	_cleanup_(set_cleanup) struct vmop_event_set set = {0};
+	_cleanup_(vmop_event_set_deinit) struct vmop_event_set set = {0};
 	size_t leader = NO_GROUP;
 	for (const char *at = list;; at++) {
 		size_t len = vmop_event_text_len(at);

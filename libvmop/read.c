@@ -113,10 +113,9 @@ static void finish(struct vmop_count *count, struct vmop_count *last)
 static struct vmop_error *read_group(struct vmop_counters *counters, size_t leader, size_t n_group,
 				     struct vmop_count *counts)
 {
-	memset(&counts[leader], 0, n_group * sizeof(*counts));
 	if (counters->events.events[leader].reason) {
 		for (size_t i = leader; i < leader + n_group; i++)
-			counts[i].flags = VMOP_COUNT_UNAVAILABLE;
+			counts[i] = (struct vmop_count){.flags = VMOP_COUNT_UNAVAILABLE};
 		return NULL;
 	}
 	if (!read_pages(counters, leader, n_group, counts)) {

@@ -70,7 +70,7 @@ tests_unit_daemon_privileges_SOURCES = tests/unit/daemon/privileges.c daemon/pri
 tests_unit_daemon_privileges_CPPFLAGS = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)
 tests_unit_daemon_privileges_LDADD = libutil/libutil.la $(CAPNG_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS)
 
-# It makes 10,000 processes, which disturb others, and counts the guests of the machine: the last one, alone.
+# It makes 10,000 processes, which disturb others, and counts the machine's guests. It begins after all others.
 # A variable, because automake would take a target by its name for one that replaces its own.
 last_test = tests/integration/control-crowd.sh.log
 $(last_test): $(filter-out $(last_test),$(TEST_LOGS))

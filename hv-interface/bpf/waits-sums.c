@@ -118,28 +118,39 @@ static bool take(struct vmop_waits *waits, enum vmop_waits_map map, const void *
 	return false;
 }
 
+/* Return the slot of a key. Its thread id is 0 if nothing is watched there. */
+static const struct vmop_waits_slot *slot_at(const struct vmop_waits *waits, uint32_t slot)
+{
+	return &waits->sums.slots[slot % VMOP_WAITS_MAX_VICTIMS];
+}
+
+/* Return what a slot's vCPU spent in a state. */
+static struct vmop_waits_amount amount_of(const struct vmop_waits_slot *slot,
+					  enum vmop_wait_state state, uint64_t count,
+					  uint64_t time_ns)
+{
+	return (struct vmop_waits_amount){.guest = slot->guest,
+					  .vcpu = slot->vcpu,
+					  .state = state,
+					  .count = count,
+					  .time_ns = time_ns};
+}
+
 static void take_pairs(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
 {
 	uint32_t n = read_map(waits, VMOP_WAITS_PAIRS, VMOP_WAITS_MAX_PAIRS);
 	const struct vmop_waits_pair_key *keys = waits->sums.keys;
 	const struct vmop_waits_pair *values = waits->sums.values;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct vmop_waits_slot *slot =
-			&waits->sums.slots[keys[i].slot % VMOP_WAITS_MAX_VICTIMS];
-		struct vmop_waits_amount amount = {
-			.guest = slot->guest,
-			.vcpu = slot->vcpu,
-			.state = VMOP_WAIT_WAITING,
-			.culprit = keys[i].kind,
-			.culprit_id = keys[i].id[0],
-			.culprit_pid = values[i].tgid,
-			.count = values[i].count,
-			.time_ns = values[i].time_ns,
-		};
-		if (amount.culprit == VMOP_CULPRIT_PROCESS) {
+		const struct vmop_waits_slot *slot = slot_at(waits, keys[i].slot);
+		struct vmop_waits_amount amount =
+			amount_of(slot, VMOP_WAIT_WAITING, values[i].count, values[i].time_ns);
+		amount.culprit = keys[i].kind;
+		amount.culprit_pid = values[i].tgid;
+		if (amount.culprit == VMOP_CULPRIT_PROCESS)
 			memcpy(amount.culprit_comm, keys[i].id, sizeof(keys[i].id));
-			amount.culprit_id = 0;
-		}
+		else
+			amount.culprit_id = keys[i].id[0];
 		if (slot->tid && take(waits, VMOP_WAITS_PAIRS, &keys[i], sizeof(keys[i]),
 				      &amount.count, &amount.time_ns))
 			sink->amount(sink->arg, &amount);
@@ -152,16 +163,10 @@ static void take_exits(struct vmop_waits *waits, const struct vmop_waits_sink *s
 	const struct vmop_waits_exit_key *keys = waits->sums.keys;
 	const struct vmop_waits_exit *values = waits->sums.values;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct vmop_waits_slot *slot =
-			&waits->sums.slots[keys[i].slot % VMOP_WAITS_MAX_VICTIMS];
-		struct vmop_waits_amount amount = {
-			.guest = slot->guest,
-			.vcpu = slot->vcpu,
-			.state = VMOP_WAIT_EXIT,
-			.reason = keys[i].reason,
-			.count = values[i].count,
-			.time_ns = values[i].time_ns,
-		};
+		const struct vmop_waits_slot *slot = slot_at(waits, keys[i].slot);
+		struct vmop_waits_amount amount =
+			amount_of(slot, VMOP_WAIT_EXIT, values[i].count, values[i].time_ns);
+		amount.reason = keys[i].reason;
 		if (slot->tid && take(waits, VMOP_WAITS_EXITS, &keys[i], sizeof(keys[i]),
 				      &amount.count, &amount.time_ns))
 			sink->amount(sink->arg, &amount);
@@ -188,23 +193,21 @@ static void take_addresses(struct vmop_waits *waits, const struct vmop_waits_sin
 static void take_states(struct vmop_waits_slot *slot, const struct vmop_waits_victim *victim,
 			const struct vmop_waits_sink *sink)
 {
-	struct vmop_waits_amount amount = {.guest = slot->guest, .vcpu = slot->vcpu};
 	for (unsigned state = 0; state < VMOP_WAIT_EXIT; state++) {
-		amount.state = state;
-		amount.count = victim->counts[state] - slot->counts[state];
-		amount.time_ns = victim->times_ns[state] - slot->times_ns[state];
+		const struct vmop_waits_amount amount =
+			amount_of(slot, state, victim->counts[state] - slot->counts[state],
+				  victim->times_ns[state] - slot->times_ns[state]);
 		slot->counts[state] = victim->counts[state];
 		slot->times_ns[state] = victim->times_ns[state];
 		if (state != VMOP_WAIT_WAITING && (amount.count || amount.time_ns))
 			sink->amount(sink->arg, &amount);
 	}
-	amount.state = VMOP_WAIT_WAITING;
-	amount.culprit = VMOP_CULPRIT_OTHERS;
-	amount.count = 0;
-	amount.time_ns = victim->others_ns - slot->others_ns;
+	struct vmop_waits_amount others =
+		amount_of(slot, VMOP_WAIT_WAITING, 0, victim->others_ns - slot->others_ns);
+	others.culprit = VMOP_CULPRIT_OTHERS;
 	slot->others_ns = victim->others_ns;
-	if (amount.time_ns)
-		sink->amount(sink->arg, &amount);
+	if (others.time_ns)
+		sink->amount(sink->arg, &others);
 }
 
 static void take_slots(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
@@ -234,8 +237,7 @@ static void free_slots(struct vmop_waits *waits)
 	HASH_ITER (hh, waits->sums.seen, seen, next) {
 		uint32_t slot; /* the first member of both keys */
 		memcpy(&slot, seen->key.bytes, sizeof(slot));
-		if (seen->key.map != VMOP_WAITS_ADDRESSES &&
-		    waits->sums.slots[slot % VMOP_WAITS_MAX_VICTIMS].is_leaving)
+		if (seen->key.map != VMOP_WAITS_ADDRESSES && slot_at(waits, slot)->is_leaving)
 			forget(waits, seen);
 	}
 	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++)

@@ -149,14 +149,9 @@ struct vmop_error *vmop_collection_add(struct vmop_collection *collection,
 
 /* ---- sessions --------------------------------------------------------------- */
 
-struct copying {
-	struct vmop_progress progress;
-};
-
-static bool copy_goes_on(void *arg, double share)
+static bool copy_goes_on(void *progress, double share)
 {
-	struct copying *copying = arg;
-	vmop_progress_step(&copying->progress, (uint64_t)(share * 100));
+	vmop_progress_step(progress, (uint64_t)(share * 100));
 	return !vmop_interrupt_came();
 }
 
@@ -207,16 +202,16 @@ static struct vmop_error *copy_session(struct vmop_collection *collection,
 				       const struct vmop_dir *dir, const char *path,
 				       struct vmop_db *db)
 {
-	struct copying copying;
+	struct vmop_progress progress;
 	_cleanup_free_ char *name = NULL;
 	struct vmop_error *err = name_session(collection, path, &name);
 	if (err)
 		return err;
-	vmop_progress_begin(&copying.progress, "copying a session, percent", 100);
+	vmop_progress_begin(&progress, "copying a session, percent", 100);
 	err = vmop_db_copy_at(db, dir, strchr(name, '/') + 1, path,
 			      collection->max_bytes - collection->size_bytes, copy_goes_on,
-			      &copying);
-	vmop_progress_end(&copying.progress);
+			      &progress);
+	vmop_progress_end(&progress);
 	if (err && err->code == VMOP_ERROR_LIMIT) {
 		vmop_error_destroy(err);
 		return vmop_error_new(VMOP_ERROR_LIMIT,
