@@ -2,7 +2,7 @@
 daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
-	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
+	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/daemon/guest/guest-file \
 	tests/unit/daemon/guest/stacks/file-tables tests/unit/daemon/guest/stacks/host-file \
 	tests/unit/daemon/guest/stacks/kernel-text \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder \
@@ -149,6 +149,8 @@ tests_unit_daemon_guest_off_cpu_sampler_SOURCES = tests/unit/daemon/guest/off-cp
 	tests/unit/libguest/opened.h $(libguest_synthetic)
 tests_unit_daemon_guest_off_cpu_sampler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_off_cpu_sampler_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_guest_file_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_guest_file_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_held_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_held_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_guests_SOURCES = tests/unit/daemon/guest/guests.c $(libguest_synthetic)

@@ -63,3 +63,18 @@ struct vmop_error *vmop_guest_file_copy_mapping(struct vmop_guest *guest, uint64
 	static const struct way way = {vmop_guest_read_mapping, vmop_guest_mapping_size};
 	return copy(guest, &way, mapping, ret_fd);
 }
+
+struct vmop_symtab *vmop_guest_file_symbols(int fd, const struct vmop_build_id *build_id,
+					    bool *ret_is_gone)
+{
+	struct vmop_symtab *symtab = NULL;
+	struct vmop_build_id found = {0};
+	struct vmop_error *err = NULL;
+	if (build_id->len_bytes)
+		err = vmop_build_id_of_fd(fd, "a guest's file", &found);
+	*ret_is_gone = !err && !vmop_build_id_equal(&found, build_id);
+	if (!err && !*ret_is_gone)
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &symtab);
+	vmop_error_destroy(err);
+	return symtab;
+}

@@ -443,19 +443,17 @@ struct vmop_guest_view *vmop_guest_reader_make_view(const struct vmop_guest_read
 /* ---- requests ------------------------------------------------------------- */
 
 struct vmop_symtab *vmop_guest_reader_read_symbols(struct vmop_guest_reader *reader, uint64_t file,
+						   const struct vmop_build_id *build_id,
 						   bool *ret_is_gone)
 {
-	struct vmop_symtab *symtab = NULL;
+	_cleanup_close_ int fd = -1;
 	*ret_is_gone = false;
 	if (!reader->code)
 		return NULL;
-	_cleanup_close_ int fd = -1;
 	struct vmop_error *err = vmop_guest_file_copy(reader->opener.guest, file, &fd);
 	*ret_is_gone = err && err->code == VMOP_ERROR_NOT_FOUND;
-	if (!err)
-		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &symtab);
 	vmop_error_destroy(err);
-	return symtab;
+	return fd < 0 ? NULL : vmop_guest_file_symbols(fd, build_id, ret_is_gone);
 }
 
 enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *reader,

@@ -72,9 +72,11 @@ uint64_t vmop_guest_reader_blocked_due_ns(const struct vmop_guest_reader *reader
 
 /*
  * Return the symbols of a file (vma->file) from the guest's page cache, which the caller destroys;
- * NULL: it has none. *ret_is_gone: the guest no longer has it open.
+ * NULL: it has none. build_id is that of the mapping, or empty. *ret_is_gone: the guest no longer
+ * has the file open.
  */
 struct vmop_symtab *vmop_guest_reader_read_symbols(struct vmop_guest_reader *reader, uint64_t file,
+						   const struct vmop_build_id *build_id,
 						   bool *ret_is_gone);
 /* Build the unwind table of a mapping's file, which is the caller's, as vmop_guest_table_build().
  */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/images.h"
+#include "daemon/guest/guest-file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -21,14 +21,6 @@ struct vmop_image *vmop_guest_image_of_vma(struct vmop_guests *guests, struct vm
 					   const struct vmop_guest_process *process,
 					   const struct vmop_guest_vma *vma);
 
-/* Return the build-id of a mapping's file; its length is 0 if it is not known. */
-static inline struct vmop_build_id vmop_guest_vma_build_id(const struct vmop_guest_vma *vma)
-{
-	struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
-	memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
-	return id;
-}
-
 /* Return the offset of address in that image. */
 uint64_t vmop_guest_offset_in_vma(const struct vmop_image *image, const struct vmop_guest_vma *vma,
 				  uint64_t address);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "daemon/guest/context/requests.h"
+#include "daemon/guest/guest-file.h"
 #include "daemon/guest/guest-reader.h"
 #include "libutil/clock.h"
 #include "libutil/worker.h"
@@ -30,6 +31,7 @@ struct file_request {
 	struct vmop_domain_id domain;
 	struct vmop_image_slot image;
 	uint64_t file;
+	struct vmop_build_id build_id;
 };
 
 struct watched {
@@ -210,7 +212,7 @@ static void serve_request(struct vmop_guest_watch *watch)
 	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (watched)
 		result.symtab = vmop_guest_reader_read_symbols(watched->reader, request.file,
-							       &result.is_gone);
+							       &request.build_id, &result.is_gone);
 	pthread_mutex_lock(&watch->worker.lock);
 	spend(watch, begun);
 	if (session == watch->session)
@@ -484,7 +486,10 @@ bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, struct vmo
 	bool has_room = watch->n_requests < FILE_QUEUE;
 	if (has_room)
 		watch->requests[watch->n_requests++] =
-			(struct file_request){.domain = domain, .image = image, .file = vma->file};
+			(struct file_request){.domain = domain,
+					      .image = image,
+					      .file = vma->file,
+					      .build_id = vmop_guest_vma_build_id(vma)};
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_room;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/context/frames.h"
 
+#include "daemon/guest/guest-file.h"
 #include "daemon/guest/images.h"
 
 /* The code whose frames are resolved. */
