@@ -39,6 +39,7 @@ noinst_LTLIBRARIES += libvmop/stat/libstat.la
 libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/loop.c libvmop/stat/loop.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
