@@ -40,11 +40,33 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
 	libvmop/stat/loop.c libvmop/stat/loop.h \
+	libvmop/stat/meter.c libvmop/stat/meter.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
+	libvmop/stat/readings.c libvmop/stat/readings.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
 	libvmop/stat/spread.c libvmop/stat/spread.h
-libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
+libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
+# --net
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/net/net.h libvmop/stat/net/net-none.c
+# --hypervisor
+libvmop_stat_libstat_la_SOURCES += \
+	libvmop/stat/hypervisor/cpuid.c libvmop/stat/hypervisor/cpuid.h \
+	libvmop/stat/hypervisor/detect.c libvmop/stat/hypervisor/detect.h \
+	libvmop/stat/hypervisor/hypervisor.c libvmop/stat/hypervisor/hypervisor.h \
+	libvmop/stat/hypervisor/machine.c libvmop/stat/hypervisor/machine.h \
+	libvmop/stat/hypervisor/pmu.c libvmop/stat/hypervisor/pmu.h \
+	libvmop/stat/hypervisor/report.c libvmop/stat/hypervisor/report.h \
+	libvmop/stat/hypervisor/runstate.h \
+	libvmop/stat/hypervisor/steal.c libvmop/stat/hypervisor/steal.h \
+	libvmop/stat/hypervisor/vmware.c libvmop/stat/hypervisor/vmware.h
+if HAVE_XEN
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate.c
+libvmop_stat_libstat_la_LIBADD += libutil/libxen.la
+else
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate-none.c
+endif
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
 vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
 	libutil/libutil.la $(JANSSON_LIBS) -lm

@@ -9,6 +9,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-guest-sample \
+	tests/fuzz/fuzz-hypervisor \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
@@ -39,7 +40,7 @@ FUZZ_TARGETS += tests/fuzz/fuzz-archive
 endif
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
-	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface \
+	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface tests/fuzz/run-libvmop \
 	tests/fuzz/run-opreport
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
@@ -55,6 +56,9 @@ EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/pack-session $
 tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_hypervisor_SOURCES = tests/fuzz/fuzz-hypervisor.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_hypervisor_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_hypervisor_LDADD = libvmop/stat/libstat.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la

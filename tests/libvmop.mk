@@ -28,7 +28,18 @@ tests_unit_libvmop_user_read_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_watch_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_watch_LDADD = $(libvmop_test_ldadd)
 
-libvmop_stat_tests = tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread
+libvmop_stat_tests = tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread \
+	tests/unit/libvmop/stat/readings \
+	tests/unit/libvmop/stat/hypervisor/cpuid tests/unit/libvmop/stat/hypervisor/detect
+EXTRA_DIST += tests/unit/libvmop/stat/tree.h
+# What reads /proc and /sys.
+libvmop_stat_ldadd = libvmop/stat/libstat.la $(libvmop_test_ldadd) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_readings_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_readings_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_hypervisor_cpuid_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_hypervisor_cpuid_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_hypervisor_detect_CPPFLAGS = $(libvmop_test_cppflags) $(JANSSON_CFLAGS)
+tests_unit_libvmop_stat_hypervisor_detect_LDADD = $(libvmop_stat_ldadd)
 if HAVE_CMOCKA
 check_PROGRAMS += $(libvmop_stat_tests)
 TESTS += $(libvmop_stat_tests)
@@ -39,5 +50,5 @@ tests_unit_libvmop_stat_spread_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_spread_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS) -lm
 check_PROGRAMS += tests/fixtures/known-counts
 tests_fixtures_known_counts_LDADD = -lpthread
-TESTS += tests/integration/stat.sh tests/integration/libvmop-installed.sh
-EXTRA_DIST += tests/integration/stat.sh tests/integration/libvmop-installed.sh
+TESTS += tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/libvmop-installed.sh
+EXTRA_DIST += tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/libvmop-installed.sh

@@ -15,9 +15,10 @@ struct vmop_stat_settings {
 	uint64_t n_runs;
 	pid_t pid; /* 0: the command, or with is_all every CPU */
 	bool is_all, is_json;
-	const char *separator; /* NULL: the table */
-	const char *output;    /* NULL: stderr */
-	char **command;	       /* NULL: none */
+	bool is_net, is_hypervisor; /* in place of events */
+	const char *separator;	    /* NULL: the table */
+	const char *output;	    /* NULL: stderr */
+	char **command;		    /* NULL: none */
 };
 
 /* Parse; --help and --version end the program. Free with vmop_stat_settings_deinit. */
