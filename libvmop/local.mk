@@ -49,7 +49,16 @@ libvmop_stat_libstat_la_SOURCES = \
 libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
 libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
 # --net
-libvmop_stat_libstat_la_SOURCES += libvmop/stat/net/net.h libvmop/stat/net/net-none.c
+if HAVE_LIBMNL
+libvmop_stat_libstat_la_SOURCES += \
+	libvmop/stat/net/guests.c libvmop/stat/net/guests.h \
+	libvmop/stat/net/infiniband.c libvmop/stat/net/infiniband.h \
+	libvmop/stat/net/interfaces.c libvmop/stat/net/interfaces.h \
+	libvmop/stat/net/net.c libvmop/stat/net/net.h \
+	libvmop/stat/net/tap-namespace.c libvmop/stat/net/tap-namespace.h
+else
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/net/net-none.c libvmop/stat/net/net.h
+endif
 # --hypervisor
 libvmop_stat_libstat_la_SOURCES += \
 	libvmop/stat/hypervisor/cpuid.c libvmop/stat/hypervisor/cpuid.h \

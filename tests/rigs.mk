@@ -9,8 +9,11 @@ RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 
 RIGS += kvm:waits
 # what vmopstat finds out about hypervisors
 RIGS += kvm:hypervisor xen:xen-runstate
+# taps and vhost of guests
+RIGS += kvm:net
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
-	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check
+	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
+	tests/rigs/scenarios/net.l1 tests/rigs/scenarios/net.check
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \

@@ -114,7 +114,7 @@ static void find_reason(const struct vmop_readings *all_before, const struct vmo
 		snprintf(ret, size, "%s", now->reason ? now->reason : "it appeared meanwhile");
 	} else if (before->reason) {
 		snprintf(ret, size, "%s", before->reason);
-	} else if (now->stops_at && now->value >= now->stops_at && before->value <= now->stops_at) {
+	} else if (now->stops_at && now->value == now->stops_at) {
 		snprintf(ret, size, "it is at %" PRIu64 ", where it stops: reset it",
 			 now->stops_at);
 	} else if (went_back(before, now)) {

@@ -28,9 +28,11 @@ load() {
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 #   cpu=MODEL: with its properties (host)
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
+#   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
+#     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
 #   shell=1: it runs the commands of on-guest.sh
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cpu=host
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cpu=host net=''
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -39,7 +41,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cpu=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cpu=* | net=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -61,6 +63,9 @@ start_guest() {
 	fi
 	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
+	# Without its boot program, which is not in L1.
+	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
+		-device virtio-net-pci,netdev=net,romfile=
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
