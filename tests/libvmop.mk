@@ -37,7 +37,7 @@ libvmop_stat_tests += tests/unit/libvmop/stat/net/infiniband
 endif
 tests_unit_libvmop_stat_net_infiniband_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_net_infiniband_LDADD = $(libvmop_stat_ldadd)
-# What reads /proc and /sys.
+# For units that read /proc and /sys.
 libvmop_stat_ldadd = libvmop/stat/libstat.la $(libvmop_test_ldadd) $(JANSSON_LIBS) -lm
 tests_unit_libvmop_stat_readings_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_readings_LDADD = $(libvmop_stat_ldadd)

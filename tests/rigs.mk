@@ -8,11 +8,12 @@ RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
 # what vmopstat finds out about hypervisors
-RIGS += kvm:hypervisor xen:xen-runstate
+RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
 # taps and vhost of guests
 RIGS += kvm:net
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
 	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
+	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \
 	tests/rigs/scenarios/net.l1 tests/rigs/scenarios/net.check
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests

@@ -52,7 +52,7 @@ static struct vmop_error *print(const struct meter_run *run, const struct vmop_r
 	return err;
 }
 
-/* Take the end of an interval, which is of no user's interest without intervals. */
+/* Take the end of an interval; without --interval-print only to notice resets. */
 static struct vmop_error *end_interval(void *arg, uint64_t since_ns)
 {
 	struct meter_run *run = arg;

@@ -82,8 +82,8 @@ static bool went_back(const struct vmop_reading *before, const struct vmop_readi
 }
 
 /*
- * Return a counter of the same object that shows a reset of all of them; NULL: there is none. item
- * is one of now's.
+ * Return a counter of the same object that shows a reset of all of them, or NULL. item is one of
+ * now's.
  */
 static const struct vmop_reading *find_reset(const struct vmop_readings *before,
 					     const struct vmop_readings *now,

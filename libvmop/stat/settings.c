@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	 1},
 	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
 	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
-	 "tells",
+	 "reports",
 	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "Output:", 2},
@@ -118,7 +118,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	return parser->err ? EINVAL : 0;
 }
 
-/* Return what is wrong with --net or --hypervisor; NULL: nothing. */
+/* Return an error text about --net or --hypervisor, or NULL. */
 static const char *check_counts_of_others(const struct vmop_stat_settings *settings)
 {
 	if (settings->is_net && settings->is_hypervisor)

@@ -19,7 +19,7 @@ import sys
 TUNSETIFF = 0x400454CA
 CLONE_NEWNET = 0x40000000
 IFF_TAP, IFF_NO_PI = 2, 0x1000
-# To nobody, from a made address, of an experimental protocol: no stack answers.
+# To an unused address, from another one, of an experimental protocol: no stack answers.
 HEADER = bytes.fromhex("02000000000102000000000288b5")
 
 

@@ -50,7 +50,7 @@ rows = [json.loads(line) for line in open(sys.argv[1])]
 print(round(sum(r["counter-value"] or 0 for r in rows if r["event"].endswith("/steal"))))' "$work/times")" -le $most
 else
 	is "exit status without times" $status -eq 3
-	is "the reason" "$(grep -c 'the hypervisor tells no times' "$work/err")" -eq 1
+	is "the reason" "$(grep -c 'the hypervisor reports no times' "$work/err")" -eq 1
 fi
 for wrong in '--net' '--net --hypervisor -a' '--net -p 1 true' '--hypervisor -e cycles' '--hypervisor -r 3 true' '--hypervisor -x,'; do
 	status=0

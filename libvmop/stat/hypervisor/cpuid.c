@@ -74,7 +74,7 @@ static void print_signature(const char signature[12], char *ret)
 	*ret = '\0';
 }
 
-/* Parse the first leaf of a block. Return false if there is none. */
+/* Parse the first leaf of a block. Return false if the words describe no block. */
 static bool parse_block(uint32_t base, const struct vmop_cpuid_words *words,
 			struct vmop_hv_block *ret)
 {

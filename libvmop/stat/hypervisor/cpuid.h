@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What CPUID shows of hypervisors: the leaves from 0x40000000 on, one block of 0x100 for each
+ * Hypervisors in CPUID: the leaves from 0x40000000 on, one block of 0x100 for each
  * interface that the hypervisor offers (Linux, arch/x86/include/asm/cpuid: hypervisor_cpuid_base).
  * The words come from the hypervisor: a signature is any 12 bytes.
  */
@@ -46,7 +46,7 @@ struct vmop_hv_block {
 };
 
 struct vmop_hv_cpuid {
-	bool is_guest; /* leaf 1: a hypervisor says so */
+	bool is_guest; /* leaf 1 has a hypervisor's bit */
 	struct vmop_hv_block blocks[VMOP_HV_CPUID_BLOCKS_MAX];
 	size_t n;
 };

@@ -136,7 +136,7 @@ void vmop_hv_detect(const char *root, vmop_cpuid_fn *read_cpuid, struct vmop_hv 
 	ret->kind = vmop_hv_cpuid_kind(&ret->cpuid);
 	if (ret->kind == VMOP_HV_NONE)
 		ret->kind = kind_of_device_tree(ret);
-	/* On x86 the CPU is asked first, so that DMI has no voice there. */
+	/* On x86 the CPU's answer decides: DMI does not count there. */
 	if (ret->kind == VMOP_HV_NONE && !read_cpuid(0, 0).a)
 		ret->kind = kind_of_dmi(ret);
 	ret->role = ret->kind == VMOP_HV_NONE ? VMOP_HV_ROLE_HOST : VMOP_HV_ROLE_GUEST;
@@ -227,7 +227,7 @@ static void describe_nesting(const struct vmop_hv *hv, struct vmop_hv_report *re
 	if (has_device && hv->role != VMOP_HV_ROLE_HOST)
 		vmop_hv_report_text(report, GROUP, "nested",
 				    "its guests run below this machine's own hypervisor");
-	/* Of PV domains Xen shows the CPU as it is: with the hypervisor below Xen, if there is one.
+	/* Xen shows PV domains the real CPU, also one that another hypervisor makes.
 	 */
 	enum vmop_hv_kind below = vmop_hv_cpuid_kind(&hv->cpuid);
 	if (hv->kind == VMOP_HV_XEN && below != VMOP_HV_NONE && below != VMOP_HV_XEN)

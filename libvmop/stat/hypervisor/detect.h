@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which hypervisor runs this machine, and by which evidence; and whether the machine runs guests
- * itself. CPUID is the evidence on x86, the device tree on arm64; Xen exports itself in /sys and
- * /proc; DMI has what the firmware of the virtual machine calls itself.
+ * Detection of the hypervisor that runs this machine, with the evidence, and of guests that the
+ * machine can run itself. CPUID is the evidence on x86, the device tree on arm64; Xen exports
+ * itself in /sys and /proc; DMI has what the firmware of the virtual machine calls itself.
  */
 #ifndef VMOP_LIBVMOP_STAT_HYPERVISOR_DETECT_H
 #define VMOP_LIBVMOP_STAT_HYPERVISOR_DETECT_H

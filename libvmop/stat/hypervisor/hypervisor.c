@@ -11,7 +11,7 @@
 #include "libvmop/stat/hypervisor/vmware.h"
 #include "libvmop/stat/meter.h"
 
-/* What is read for the intervals. */
+/* The sources of times for the intervals. */
 struct times {
 	const struct vmop_hv *hv;
 	bool has_steal;
@@ -73,7 +73,7 @@ static struct vmop_error *count_times(const struct vmop_hv *hv,
 	vmop_hv_vmware_read(&vmware);
 	if (no_steal && no_runstates && !vmop_hv_vmware_has_any(&vmware))
 		err = vmop_error_new(VMOP_ERROR_CANT,
-				     "the hypervisor tells no times. Steal: %s. "
+				     "the hypervisor reports no times. Steal: %s. "
 				     "Xen's runstates: %s. VMware's clocks: rdpmc faults",
 				     no_steal, no_runstates->message);
 	else

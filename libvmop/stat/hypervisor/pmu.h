@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The performance counters that this machine has: what it announces, and what really counts. */
+/* The performance counters of this machine: those that it announces, and those that count. */
 #ifndef VMOP_LIBVMOP_STAT_HYPERVISOR_PMU_H
 #define VMOP_LIBVMOP_STAT_HYPERVISOR_PMU_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What vmopstat --hypervisor prints: facts in groups, each with a value, or with the reason why
- * there is none. As a table or as one JSON object of objects.
+ * The output of vmopstat --hypervisor: facts in groups, each with a value or with the reason for
+ * its absence. The format is a table, or one JSON object of objects.
  *
  * Out of memory is kept, and returned by vmop_hv_report_print.
  */

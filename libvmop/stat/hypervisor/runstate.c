@@ -36,7 +36,7 @@ struct vmop_hv_runstates {
 	struct vmop_xen_domctl domctl;	 /* of dom0 */
 };
 
-/* One vCPU, as far as Xen tells. */
+/* One vCPU, as far as Xen reports it. */
 struct vcpu {
 	uint32_t domid, number;
 	bool is_own; /* all times are known, else only the first */
@@ -63,7 +63,7 @@ static void runstates_cleanup(struct vmop_hv_runstates **runstates)
 	vmop_hv_runstates_close(*runstates);
 }
 
-/* Read an own vCPU. Return false with errno if there is none, or if it is forbidden. */
+/* Read an own vCPU. Return false with errno without such a vCPU, or without the right. */
 static bool read_own(struct vmop_hv_runstates *runstates, uint32_t number, struct vcpu *ret)
 {
 	struct vcpu_runstate_info *info = runstates->info;
@@ -120,7 +120,7 @@ static struct vmop_error *each_own(struct vmop_hv_runstates *runstates, vcpu_fn 
 	return err;
 }
 
-/* Read a vCPU of another domain. Return false if there is none. */
+/* Read a vCPU of another domain. Return false without such a vCPU. */
 static bool read_other(struct vmop_hv_runstates *runstates, uint32_t domid, uint32_t number,
 		       struct vcpu *ret)
 {
@@ -205,7 +205,7 @@ static struct vmop_error *describe_vcpu(void *arg, const struct vcpu *vcpu)
 				    (double)ns[RUNSTATE_offline] / 1e9);
 	else
 		vmop_hv_report_text(user->report, "runstate", name,
-				    "%s: running %.3f s; Xen tells no more of another domain",
+				    "%s: running %.3f s; Xen reports no more of another domain",
 				    vcpu->state, (double)ns[RUNSTATE_running] / 1e9);
 	return NULL;
 }
@@ -230,10 +230,10 @@ static struct vmop_error *add_vcpu(void *arg, const struct vcpu *vcpu)
 			.counter = states[i],
 			.kind = VMOP_READING_NS,
 			.value = vcpu->times_ns[i],
-			.reason =
-				vcpu->is_own || i == RUNSTATE_running
-					? NULL
-					: "Xen tells dom0 only how long another domain's vCPU ran",
+			.reason = vcpu->is_own || i == RUNSTATE_running
+					  ? NULL
+					  : "Xen reports to dom0 only how long another domain's "
+					    "vCPU ran",
 		};
 		err = vmop_readings_add(user->readings, &reading);
 	}

@@ -3,7 +3,7 @@
  * The time that Xen's vCPUs spent in each state: running, runnable (waiting for a CPU), blocked and
  * offline (xen/include/public/vcpu.h, runstate).
  *
- * Xen tells a domain all four states of its own vCPUs. Of other domains' vCPUs it tells dom0 only
+ * Xen reports all four states of a domain's own vCPUs to it. For other domains dom0 gets only
  * the time in which they ran, and the state at the moment. Both need hypercalls of user space: in
  * dom0 root may make them; in a domU the kernel may forbid them (xen-privcmd, unrestricted).
  */
@@ -15,7 +15,7 @@
 
 struct vmop_hv_runstates;
 
-/* Open Xen. The caller closes *ret. The error says why runstates are not known. */
+/* Open Xen. The caller closes *ret. The error has the reason why runstates are not known. */
 struct vmop_error *vmop_hv_runstates_open(const struct vmop_hv *hv, struct vmop_hv_runstates **ret);
 void vmop_hv_runstates_close(struct vmop_hv_runstates *runstates); /* NULL is allowed */
 

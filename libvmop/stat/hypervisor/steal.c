@@ -77,7 +77,8 @@ const char *vmop_hv_steal_reason(const struct vmop_hv *hv)
 			       : "KVM offers no steal clock (CPUID: kvm-steal-time=off)";
 	if (hv->kind == VMOP_HV_XEN)
 		return NULL;
-	return "there was none so far; the hypervisor does not show whether it offers a steal "
+	return "there has been none since the boot; the hypervisor does not show whether it offers "
+	       "a steal "
 	       "clock";
 }
 

@@ -103,12 +103,13 @@ static void describe_port(struct vmop_hv_report *report)
 		vmop_hv_report_number(report, GROUP, "TSC Hz", (uint64_t)hz.b << 32 | hz.a);
 		vmop_hv_report_number(report, GROUP, "bus Hz", hz.c);
 	} else {
-		vmop_hv_report_missing(report, GROUP, "TSC Hz", "the port does not tell");
+		vmop_hv_report_missing(report, GROUP, "TSC Hz", "the port does not report it");
 	}
 	if (has_vcpu && !(vcpu.a & VCPU_RESERVED))
 		vmop_hv_report_text(report, GROUP, "vCPU information", "0x%x", vcpu.a);
 	else
-		vmop_hv_report_missing(report, GROUP, "vCPU information", "the port does not tell");
+		vmop_hv_report_missing(report, GROUP, "vCPU information",
+				       "the port does not report it");
 }
 
 #else

@@ -2,8 +2,8 @@
 /*
  * The network interfaces of this network namespace and their counters, by netlink.
  *
- * RTM_GETLINK is asked, not RTM_GETSTATS: it has an interface's name, kind and 64-bit counters
- * (IFLA_STATS64) in one message, so that a rename in between cannot mix two interfaces.
+ * The request is RTM_GETLINK, not RTM_GETSTATS: the answer has an interface's name, kind and 64-bit
+ * counters (IFLA_STATS64) in one message, so that a rename in between cannot mix two interfaces.
  */
 #ifndef VMOP_LIBVMOP_STAT_NET_INTERFACES_H
 #define VMOP_LIBVMOP_STAT_NET_INTERFACES_H

@@ -90,7 +90,7 @@ bool vmop_tap_namespace_of(struct vmop_tap_namespace *asker, uint32_t pid, int n
 	struct job *job = calloc(1, sizeof(*job));
 	if (!job)
 		return false;
-	/* While one question about a process hangs, no other one about it is asked. */
+	/* While one question about a process hangs, the readers refuse others about it. */
 	*job = (struct job){.job = {.ops = &ops, .place = pid}, .pid = pid, .number = number};
 	asker->has_answer = false;
 	vmop_readers_submit(asker->readers, &job->job);

@@ -106,8 +106,7 @@ static void growth_and_rate(void **state)
 	assert_string_equal(row_of(world, "cpu0/steal")->ratio_unit, "% of the time");
 }
 
-/* Of a reset, only the counter shows that has not reached its old value again: others are lost too.
- */
+/* A counter below its old value shows a reset; the others of its object are lost with it. */
 static void resets(void **state)
 {
 	struct world *world = *state;
@@ -160,7 +159,7 @@ static void counters_that_stop_or_wait(void **state)
 				     .object = "x",
 				     .counter = "c",
 				     .stops_at = 255,
-				     .value = 300}; /* a wider one than its name says */
+				     .value = 300}; /* wider than its name implies */
 	assert_ok(vmop_readings_add(&world->before, &item));
 	item.value = 310;
 	assert_ok(vmop_readings_add(&world->now, &item));

@@ -9,7 +9,7 @@
 #include "tests/unit/libvmop/stat/tree.h"
 #include "tests/unit/ok.h"
 
-static const char *signature; /* of the CPU's only block; NULL: no hypervisor says so */
+static const char *signature; /* of the CPU's only block; NULL: bare metal */
 static uint32_t features, privileges;
 
 static struct vmop_cpuid_words read_x86(uint32_t leaf, uint32_t subleaf)
@@ -38,7 +38,7 @@ static struct vmop_cpuid_words read_arm64(uint32_t leaf, uint32_t subleaf)
 	return (struct vmop_cpuid_words){0};
 }
 
-/* Return what a text in the description's JSON is. */
+/* Return whether the description's JSON has the text. */
 static bool describes(const struct vmop_hv *hv, const char *text)
 {
 	char *printed = NULL;
