@@ -469,7 +469,7 @@ static void commands_in_the_domain(void **state)
 		json_t *request = json_pack("{s:s}", "request", commands[i]);
 		json_t *reply = vmop_daemon_handle(&rig->daemon, request, VMOP_CONTROL_ALL);
 		_cleanup_free_ char *text = json_dumps(reply, 0);
-		assert_non_null(strstr(text, "sessions begin and end in dom0"));
+		assert_non_null(strstr(text, "sessions begin and end on the host"));
 		json_decref(reply);
 		json_decref(request);
 	}
