@@ -491,12 +491,13 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_st
 	if (!session)
 		return NULL;
 	vmop_session_note_failure(session, vmop_source_stop(session->source));
-	if (session->active)
-		vmop_active_guests_end(session->active);
 	if (!session->is_replay)
 		vmop_session_note_failure(session, vmop_session_drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, vmop_session_finish_file(session));
+	/* The wait for agents is no part of the session's time. */
+	if (session->active)
+		vmop_active_guests_end(session->active);
 	*ret_stacks = vmop_session_stacks_count_text(session);
 	session_free(session);
 	return err;

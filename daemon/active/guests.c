@@ -216,7 +216,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (active->has_ended)
 		return;
-	vmop_active_candidates_follow(&active->candidates, domains);
+	vmop_active_candidates_follow(&active->candidates, domains, now_ns);
 	vmop_active_links_pump(active->links, now_ns);
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);

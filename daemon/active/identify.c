@@ -68,7 +68,8 @@ static struct vmop_active_candidate *find(struct vmop_active_candidates *candida
 	return NULL;
 }
 
-static void add(struct vmop_active_candidates *candidates, const struct vmop_domain *domain)
+static void add(struct vmop_active_candidates *candidates, const struct vmop_domain *domain,
+		uint64_t now_ns)
 {
 	if (candidates->n == VMOP_ACTIVE_CANDIDATES_MAX) {
 		if (!candidates->limit_was_logged)
@@ -83,7 +84,7 @@ static void add(struct vmop_active_candidates *candidates, const struct vmop_dom
 		return; /* it ends just now */
 	struct vmop_active_candidate *candidate = &candidates->at[candidates->n++];
 	*candidate = (struct vmop_active_candidate){
-		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .is_seen = true};
+		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .seen_ns = now_ns};
 	snprintf(candidate->name, sizeof(candidate->name), "%s", domain->name);
 }
 
@@ -101,23 +102,24 @@ static bool is_active(const struct vmop_domain *domain)
 }
 
 void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
-				   const struct vmop_domains *domains)
+				   const struct vmop_domains *domains, uint64_t now_ns)
 {
-	for (size_t i = 0; i < candidates->n; i++)
-		candidates->at[i].is_seen = false;
 	for (uint32_t i = 1; i < domains->n; i++) {
 		const struct vmop_domain *domain = domains->at[i];
 		if (!is_active(domain))
 			continue;
 		struct vmop_active_candidate *candidate = find(candidates, domain->vmm_pid);
 		if (candidate)
-			candidate->is_seen = true;
+			candidate->seen_ns = now_ns;
 		else
-			add(candidates, domain);
+			add(candidates, domain, now_ns);
 	}
-	for (size_t i = candidates->n; i > 0; i--)
-		if (!candidates->at[i - 1].is_seen || has_ended(candidates->at[i - 1].pidfd))
+	for (size_t i = candidates->n; i > 0; i--) {
+		const struct vmop_active_candidate *candidate = &candidates->at[i - 1];
+		if (now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS ||
+		    has_ended(candidate->pidfd))
 			drop(candidates, i - 1);
+	}
 }
 
 void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates)

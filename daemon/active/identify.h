@@ -26,7 +26,7 @@ struct vmop_active_candidate {
 	int pidfd;
 	bool has_vsock;		   /* the VMM has the device open */
 	uint64_t vsock_checked_ns; /* when its descriptors were last looked at; 0: never */
-	bool is_seen;		   /* in the present round */
+	uint64_t seen_ns;	   /* when the session last listed the guest */
 	bool was_sampled;	   /* its agent samples, as far as was logged */
 	char name[VMOP_GUEST_NAME_BYTES];
 };
@@ -37,9 +37,13 @@ struct vmop_active_candidates {
 	bool limit_was_logged;
 };
 
-/* Add the guests that came, and drop those that went. root: where /proc is. */
+/*
+ * Add the guests that came, and drop those that went. A guest whose VMM runs is kept for a while
+ * although domains lacks it, because each new file of a session lists the guests anew.
+ */
+#define VMOP_ACTIVE_UNLISTED_NS (30 * VMOP_NS_PER_S)
 void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
-				   const struct vmop_domains *domains);
+				   const struct vmop_domains *domains, uint64_t now_ns);
 void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates);
 
 /*

@@ -181,7 +181,7 @@ static void claims(uint32_t pid, uint64_t address)
 
 static void step(void)
 {
-	vmop_active_candidates_follow(&candidates, &domains);
+	vmop_active_candidates_follow(&candidates, &domains, now_ns);
 	vmop_active_links_pump(links, now_ns);
 	vmop_active_identify(links, &candidates, &domains, guests, now_ns);
 }
@@ -292,9 +292,29 @@ static void a_guest_that_is_not_named(void **state)
 	write_nonce();
 	claims(AGENT_PID, ADDRESS);
 	assert_false(is_bound_within(LONG_ENOUGH_MS));
-	assert_int_equal(candidates.n, 0);
 	vmop_domain_set_kind(domain, VMOP_DOMAIN_ACTIVE);
 	assert_true(is_bound_within(PATIENCE_MS));
+}
+
+/* A new file of the session lists the guests anew: until then, the connection stays. */
+static void a_guest_that_is_not_listed_for_a_while(void **state)
+{
+	(void)state;
+	the_guest_with_the_bytes(NULL);
+	vmop_domain_set_identified(domain, false);
+	now_ns += VMOP_ACTIVE_UNLISTED_NS;
+	step();
+	assert_int_equal(candidates.n, 1);
+	assert_true(vmop_active_links_has(links, (uint32_t)vmm));
+	vmop_domain_set_identified(domain, true);
+	step();
+	now_ns += VMOP_ACTIVE_UNLISTED_NS;
+	vmop_domain_set_identified(domain, false);
+	step();
+	assert_int_equal(candidates.n, 1);
+	now_ns += 1;
+	step();
+	assert_int_equal(candidates.n, 0);
 }
 
 /* Its pid may be another process's by now: the domain does not know yet. */
@@ -328,6 +348,7 @@ int main(void)
 		TEST(a_process_of_another_name),
 		cmocka_unit_test_setup_teardown(a_guest_without_a_vsock, begin_without_vsock, end),
 		TEST(a_guest_that_is_not_named),
+		TEST(a_guest_that_is_not_listed_for_a_while),
 		TEST(a_vmm_that_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
