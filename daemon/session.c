@@ -192,7 +192,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	if (had_file)
 		vmop_session_check_place(session);
 	if (had_file && !session->file.db)
-		vmop_error_destroy(err); /* it only says that the file is gone, less clearly */
+		vmop_error_destroy(err); /* that check has reported the missing file already */
 	else if (err)
 		vmop_session_note_failure(session, err);
 	else if (had_file)

@@ -40,13 +40,13 @@ struct vmop_guest_reader {
 	const struct vmop_guest_reader_options *options;
 	struct vmop_guest_opener opener;
 
-	/* Of the kernel. */
+	/* The guest's kernel: */
 	struct vmop_guest_code *code; /* NULL: no kernel is known */
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
 	struct vmop_guest_numbers numbers; /* generation 0: not known */
 	struct vmop_guest_request_limits limits;
-	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
+	struct vmop_blocked_sampler *sampler; /* NULL: not wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;

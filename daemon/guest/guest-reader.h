@@ -32,7 +32,7 @@ struct vmop_guest_reader_options {
 	struct vmop_off_cpu off_cpu;
 };
 
-/* What the sampling thread wants of a guest. */
+/* Requests of the sampling thread about a guest. */
 struct vmop_guest_wishes {
 	uint32_t session; /* another number: a new session needs the symbols and facts again */
 	uint32_t taken_generation; /* the code that it has copied, whose symbols may be dropped */
@@ -57,17 +57,17 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 			      const struct vmop_guest_wishes *wishes, unsigned blocked_permille,
 			      uint64_t now_ns);
 
-/* Make a view of what was read, with one reference, the caller's. NULL: no memory. */
+/* Make a view of the last readings. The caller owns its only reference. NULL: no memory. */
 struct vmop_guest_view *vmop_guest_reader_make_view(const struct vmop_guest_reader *reader);
 
 /*
  * Add the blocked threads of the last round to *batch, which is created if it is NULL, and set
- * *ret_facts to the totals. Needs the lock of the batch. Return false: none are sampled.
+ * *ret_facts to the totals. Needs the lock of the batch. Return false if no thread is sampled.
  */
 bool vmop_guest_reader_publish_blocked(struct vmop_guest_reader *reader,
 				       struct vmop_blocked_batch **batch,
 				       struct vmop_blocked_facts *ret_facts);
-/* Return when the next round of blocked threads is due, in CLOCK_MONOTONIC; 0: none are sampled. */
+/* Return when the next round of blocked threads is due, in CLOCK_MONOTONIC; 0: no round is due. */
 uint64_t vmop_guest_reader_blocked_due_ns(const struct vmop_guest_reader *reader);
 
 /*

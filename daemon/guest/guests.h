@@ -10,7 +10,7 @@
  *
  *	1. daemon/profile/attribute.c finds the domain and vCPU of the sample, and passes it to
  *	   vmop_guests_hold, which appends it to a queue of held samples (held-samples.h).  With a
- *	   context it requests what is not known yet (context/samples.h), and unwinds the stacks
+ *	   context it requests the facts that it lacks (context/samples.h), and unwinds the stacks
  *	   (stacks/sample-unwinder.h): only the addresses of the callers are kept.
  *	2. At the flush vmop_guests_release takes the newest view of each guest: the code of its
  *	   kernel becomes the domain's, and symbols of files become their images'.
@@ -123,7 +123,7 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
 
 /*
  * Return the frames of the state that was kept for that CPU and thread, whose first one is the
- * guest's instruction itself, and drop the state. NULL: there is none. They are valid until the
+ * guest's instruction itself, and drop the state. NULL: no state was kept. They are valid until the
  * next call of a function of this header. For the per-sample path.
  */
 const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
@@ -161,7 +161,7 @@ struct vmop_guest_blocked_sink {
 void vmop_guests_release_blocked(struct vmop_guests *guests,
 				 const struct vmop_guest_blocked_sink *sink);
 
-/* What blocked samples lack, of all guests since the creation. */
+/* Losses of the blocked samples of all guests since the creation. */
 struct vmop_guests_blocked_losses {
 	uint64_t n_missed; /* rounds */
 	uint64_t n_torn;   /* threads */

@@ -426,7 +426,7 @@ static void requests_for_tables_are_answered(void **state)
 	}
 	assert_true(waited_ms < PATIENCE_MS);
 	assert_memory_equal(&answer.key, &request.mapping.key, sizeof(answer.key));
-	/* Of the synthetic file only the page with its build-id is in memory. */
+	/* Only the page with its build-id is in memory, of the synthetic file. */
 	assert_int_equal(answer.state, VMOP_CODE_UNREADABLE);
 	assert_null(answer.table);
 	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
