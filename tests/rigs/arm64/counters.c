@@ -86,6 +86,7 @@ static void regions(const char *name, const char *events, uint32_t flags)
 	struct vmop_counters *set = open_set(events, flags);
 	struct vmop_region_count count = {0};
 	unsigned n_zero = 0, n_within = 0;
+	uint64_t most = 0;
 	for (unsigned i = 0; i < N; i++) {
 		struct vmop_error *err = vmop_region_begin(set);
 		if (!err)
@@ -93,11 +94,13 @@ static void regions(const char *name, const char *events, uint32_t flags)
 		fail_if(err, name);
 		n_zero += count.value <= OF_CALLER;
 		n_within += count.value <= count.spread;
+		most = count.value > most ? count.value : most;
 	}
 	fail_if(vmop_region_begin(set), name);
 	work(10000);
 	fail_if(vmop_region_end(set, &count, 1), name);
-	printf("%s %u %u %u %lu %lu\n", name, n_zero, n_within, count.way, count.cost, count.value);
+	printf("%s %u %u %u %lu %lu %lu\n", name, n_zero, n_within, count.way, count.cost,
+	       count.value, most);
 	vmop_counters_close(set);
 }
 
