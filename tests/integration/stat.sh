@@ -132,6 +132,27 @@ status=0
 is "exit status for a process that is gone" $status -ge 1
 is "the message for it" "$(grep -c "there is no process $pid" "$work/err")" -eq 1
 
+# A process of ten thousand threads: its counters need as many descriptors, or there is a reason.
+"$known" hold 10000 >"$work/ready" &
+pid=$!
+for _ in $(seq 300); do
+	[ ! -s "$work/ready" ] && kill -0 $pid 2>/dev/null || break
+	sleep 0.1
+done
+if [ -s "$work/ready" ]; then
+	status=0
+	"$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2 2>"$work/err" || status=$?
+	is "10,000 threads that wait, with $(ulimit -Hn) descriptors: $status $(cat "$work/err")" \
+		"$status$(grep -c 'too many open files' "$work/err")$(grep -c 'no task of it ran\|"counter-value":0' "$work/out")" = 001
+	status=0
+	(ulimit -n 500 && exec "$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2) 2>"$work/err" || status=$?
+	is "10,000 threads, with 500 descriptors: $status $(cat "$work/err")" "$status$(grep -c 'too many open files' "$work/err")" = 31
+else
+	echo "no 10,000 threads here"
+fi
+kill -9 $pid 2>/dev/null || :
+wait $pid 2>/dev/null || :
+
 [ "$(id -u)" -eq 0 ] || finish
 # All CPUs.
 "$stat" --json -a -I 100 -o "$work/out" -e cpu-clock,page-faults "$known" burn 250
