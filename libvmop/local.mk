@@ -42,6 +42,7 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
 	libvmop/stat/guest-rows.c libvmop/stat/guest-rows.h \
 	libvmop/stat/guest-run.c libvmop/stat/guest-run.h \
+	libvmop/stat/loop.c libvmop/stat/loop.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
