@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 #include "libvmop/stat/command.h"
+#include "libvmop/stat/comparison.h"
 #include "libvmop/stat/counts.h"
+#include "libvmop/stat/guest-run.h"
 #include "libvmop/stat/hypervisor/hypervisor.h"
 #include "libvmop/stat/loop.h"
 #include "libvmop/stat/net/net.h"
@@ -227,7 +230,7 @@ static struct vmop_error *run_once(struct stat_run *run)
 	const struct vmop_stat_settings *settings = run->settings;
 	struct vmop_error *err = NULL;
 	if (settings->command)
-		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals,
+		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals, -1,
 						&run->command);
 	if (!err)
 		err = open_counts(run);
@@ -283,25 +286,89 @@ static struct vmop_error *print_total(struct stat_run *run, const char *what)
 	return flush(run);
 }
 
+/* Print the counts of the guest, beside the host's where these are wanted. */
+static struct vmop_error *print_guest(const struct stat_run *run, const char *what,
+				      const struct vmop_guest_rows *guest)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_free_ char *title = NULL;
+	if (asprintf(&title,
+		     settings->is_compared && settings->n_runs > 1
+			     ? "%s %s guest %s (%llu runs, means with 99 %% intervals)"
+			     : "%s %s guest %s",
+		     what, settings->is_compared ? "on the host and in" : "in", settings->guest,
+		     (unsigned long long)settings->n_runs) < 0) {
+		title = NULL;
+		return &vmop_error_no_memory;
+	}
+	if (!settings->is_compared) {
+		vmop_stat_write_title(&run->writer, title, settings->n_runs);
+		for (size_t i = 0; i < guest->n; i++)
+			vmop_stat_write_row(&run->writer, &guest->rows[i], 0);
+		return flush(run);
+	}
+	_cleanup_free_ struct vmop_stat_pair *pairs = calloc(run->n + guest->n, sizeof(*pairs));
+	if (!pairs)
+		return &vmop_error_no_memory;
+	size_t n = vmop_stat_pairs_join(run->rows, run->n, guest->rows, guest->n, pairs);
+	return vmop_stat_pairs_write(&run->writer, title, pairs, n);
+}
+
+/* Run and count the command in the guest. */
+static struct vmop_error *run_in_guest(const struct stat_run *run, const char *what,
+				       int *ret_status)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_(vmop_guest_rows_deinit) struct vmop_guest_rows rows = {0};
+	const struct vmop_guest_run guest_run = {
+		.guest = settings->guest,
+		.transport = settings->transport,
+		.events = settings->events,
+		.n_runs = settings->n_runs,
+		.command = settings->command,
+		.signals = &run->loop.old_signals,
+		.signal_fd = run->loop.signal_fd,
+	};
+	int status = 0;
+	struct vmop_error *err = vmop_guest_run(&guest_run, &rows, &status);
+	*ret_status = *ret_status ? *ret_status : status;
+	return err ? err : print_guest(run, what, &rows);
+}
+
+/* Set *ret to the title's name of the target. The caller frees it. */
+static struct vmop_error *name_target(const struct vmop_stat_settings *settings, char **ret)
+{
+	int n;
+	if (settings->pid)
+		n = asprintf(ret, "process %d", (int)settings->pid);
+	else if (settings->is_all)
+		n = asprintf(ret, "all CPUs");
+	else
+		n = asprintf(ret, "'%s'", settings->command[0]);
+	if (n >= 0)
+		return NULL;
+	*ret = NULL;
+	return &vmop_error_no_memory;
+}
+
 static struct vmop_error *run_all(struct stat_run *run, int *ret_status)
 {
 	const struct vmop_stat_settings *settings = run->settings;
+	bool is_on_host = !settings->guest || settings->is_compared;
 	_cleanup_free_ char *what = NULL;
 	struct vmop_error *err = vmop_stat_loop_init(&run->loop, &run->command);
-	if (settings->pid ? asprintf(&what, "process %d", (int)settings->pid) < 0
-			  : asprintf(&what, settings->is_all ? "%s" : "'%s'",
-				     settings->is_all ? "all CPUs" : settings->command[0]) < 0)
-		what = NULL;
-	if (!err && !what)
-		err = &vmop_error_no_memory;
+	if (!err)
+		err = name_target(settings, &what);
 	if (!err)
 		vmop_stat_write_heading(&run->writer);
-	for (uint64_t i = 0; !err && i < settings->n_runs; i++) {
+	for (uint64_t i = 0; !err && is_on_host && i < settings->n_runs; i++) {
 		err = run_once(run);
 		if (!err && settings->command)
 			*ret_status = vmop_stat_command_exit_status(&run->command);
 		end_run(run);
 	}
+	if (!err && settings->guest)
+		return run_in_guest(run, what, ret_status);
 	return err ? err : print_total(run, what);
 }
 
@@ -317,6 +384,15 @@ static struct vmop_error *open_output(const struct vmop_stat_settings *settings,
 		.out = settings->is_hypervisor && !settings->command ? stdout : stderr,
 		.has_intervals = settings->interval_ms != 0,
 	};
+	if (settings->log_fd > STDERR_FILENO) {
+		/* The command does not inherit it. */
+		writer->out = fcntl(settings->log_fd, F_SETFD, FD_CLOEXEC) == 0
+				      ? fdopen(settings->log_fd, "w")
+				      : NULL;
+		return writer->out ? NULL : vmop_error_os(errno, "--log-fd=%d", settings->log_fd);
+	}
+	if (settings->log_fd == STDOUT_FILENO)
+		writer->out = stdout;
 	if (!settings->output)
 		return NULL;
 	writer->out = fopen(settings->output, "we");
@@ -341,9 +417,10 @@ int main(int argc, char **argv)
 			err = vmop_hv_run(&settings, &run.writer, &status);
 		else if (!err)
 			err = run_all(&run, &status);
-		if (run.writer.out && run.writer.out != stderr && run.writer.out != stdout &&
-		    fclose(run.writer.out) != 0)
-			err = vmop_error_first(err, vmop_error_os(errno, "%s", settings.output));
+		if (run.writer.out && run.writer.out != stderr && fclose(run.writer.out) != 0)
+			err = vmop_error_first(
+				err, vmop_error_os(errno, "%s",
+						   settings.output ? settings.output : "--log-fd"));
 	}
 	vmop_stat_settings_deinit(&settings);
 	if (err) {

@@ -30,9 +30,9 @@ load() {
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
 #   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
 #     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
-#   shell=1: it runs the commands of on-guest.sh
+#   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cpu=host net=''
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cpu=host net='' cid=''
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -41,7 +41,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cpu=* | net=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cpu=* | net=* | cid=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -66,6 +66,8 @@ start_guest() {
 	# Without its boot program, which is not in L1.
 	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
 		-device virtio-net-pci,netdev=net,romfile=
+	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
+	[ -z "$cid" ] || words="$words rig.vsock=1"
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
