@@ -55,7 +55,6 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
-	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
 	daemon/profile/flush.c \
 	daemon/profile/jit-samples.c daemon/profile/jit-samples.h \

@@ -40,6 +40,7 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
 	libvmop/stat/comparison.c libvmop/stat/comparison.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/domain.c libvmop/stat/domain.h \
 	libvmop/stat/guest-rows.c libvmop/stat/guest-rows.h \
 	libvmop/stat/guest-run.c libvmop/stat/guest-run.h \
 	libvmop/stat/loop.c libvmop/stat/loop.h \

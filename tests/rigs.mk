@@ -98,7 +98,8 @@ gallery: all
 	$(MKDIR_P) doc/gallery/results
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
-	for machine in x86 arm64; do \
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/accuracy accuracy
+	for machine in x86 arm64 accuracy; do \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
 			doc/gallery/results/$$machine doc/gallery || exit; \
 	done
@@ -106,7 +107,7 @@ clean-local: clean-gallery
 .PHONY: clean-gallery
 clean-gallery:
 	rm -rf doc/gallery/results
-EXTRA_DIST += doc/gallery/README.md doc/gallery/draw \
+EXTRA_DIST += doc/gallery/README.md doc/gallery/draw doc/gallery/arm64-accuracy/counts.csv \
 	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
 	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \
 	doc/gallery/x86-walk/bubbles.svg doc/gallery/x86-walk/bill.svg \

@@ -21,13 +21,15 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100, KEY_LOG_FD, KEY_GUEST, KEY_GUEST_RUN, KEY_COMPARE };
+enum { KEY_JSON = 0x100, KEY_LOG_FD, KEY_GUEST, KEY_GUEST_RUN, KEY_COMPARE, KEY_DOMAIN };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
 	{"event", 'e', "EVENT[,EVENT...]", 0,
 	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
+	{"domain", KEY_DOMAIN, "NAME", 0,
+	 "Count the vCPUs of a guest from the host, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
@@ -83,6 +85,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		parser->err = parse_number("--pid", arg, 1, INT32_MAX, &pid);
 		settings->pid = parser->err ? 0 : (pid_t)pid;
 		break;
+	case KEY_DOMAIN:
+		settings->domain = arg;
+		break;
 	case 'a':
 		settings->is_all = true;
 		break;
@@ -134,8 +139,9 @@ static const char *check_guest(const struct vmop_stat_settings *settings)
 	if (!*settings->guest || !settings->transport || !*settings->transport)
 		return "--guest needs a name, and --guest-run, which reaches it: --guest-run='ssh "
 		       "web1'";
-	if (!settings->command || settings->pid || settings->is_all || settings->interval_ms)
-		return "--guest needs a COMMAND, and excludes --pid, --all-cpus and "
+	if (!settings->command || settings->pid || settings->domain || settings->is_all ||
+	    settings->interval_ms)
+		return "--guest needs a COMMAND, and excludes --pid, --domain, --all-cpus and "
 		       "--interval-print";
 	return NULL;
 }
@@ -143,10 +149,11 @@ static const char *check_guest(const struct vmop_stat_settings *settings)
 static struct vmop_error *check(const struct vmop_stat_settings *settings)
 {
 	const char *why = NULL;
-	if (!settings->command && !settings->pid && !settings->is_all)
-		why = "give a COMMAND, --pid or --all-cpus";
-	else if (settings->pid && settings->is_all)
-		why = "--pid and --all-cpus exclude each other";
+	int n_targets = (settings->pid != 0) + settings->is_all + (settings->domain != NULL);
+	if (!settings->command && n_targets == 0)
+		why = "give a COMMAND, --pid, --domain or --all-cpus";
+	else if (n_targets > 1)
+		why = "--pid, --domain and --all-cpus exclude one another";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
 	else if (settings->separator && settings->is_json)

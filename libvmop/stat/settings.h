@@ -13,7 +13,8 @@ struct vmop_stat_settings {
 	char *events;	      /* never NULL after parsing */
 	uint64_t interval_ms; /* 0: only the total */
 	uint64_t n_runs;
-	pid_t pid; /* 0: the command, or with is_all every CPU */
+	pid_t pid;	    /* 0: the command, or with is_all every CPU */
+	const char *domain; /* NULL, or the guest whose vCPUs' threads are counted */
 	bool is_all, is_json;
 	const char *separator; /* NULL: the table */
 	const char *output;    /* NULL: stderr, or log_fd */

@@ -18,6 +18,7 @@
 #include "libvmop/stat/command.h"
 #include "libvmop/stat/comparison.h"
 #include "libvmop/stat/counts.h"
+#include "libvmop/stat/domain.h"
 #include "libvmop/stat/guest-run.h"
 #include "libvmop/stat/loop.h"
 #include "libvmop/stat/output.h"
@@ -86,10 +87,32 @@ static struct vmop_error *check_some(const struct stat_run *run)
 			      vmop_stat_counts_reason(run->counts, 0));
 }
 
+/* Let the end of a process end the counting. */
+static struct vmop_error *follow(struct stat_run *run, pid_t pid)
+{
+	run->loop.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return run->loop.pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
+}
+
+static struct vmop_error *open_domain(struct stat_run *run)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_(vmop_stat_domain_deinit) struct vmop_stat_domain domain = {0};
+	struct vmop_error *err = vmop_stat_domain_find("", settings->domain, &domain);
+	if (!err)
+		err = vmop_stat_counts_open_vcpus(settings->events, domain.tids, domain.n,
+						  &run->counts);
+	if (!err)
+		err = check_some(run);
+	return err ? err : follow(run, domain.pid);
+}
+
 static struct vmop_error *open_counts(struct stat_run *run)
 {
 	const struct vmop_stat_settings *settings = run->settings;
 	raise_file_limit();
+	if (settings->domain)
+		return open_domain(run);
 	if (settings->is_all) {
 		struct vmop_error *err = vmop_stat_counts_open_cpus(settings->events, &run->counts);
 		return err ? err : check_some(run);
@@ -102,10 +125,7 @@ static struct vmop_error *open_counts(struct stat_run *run)
 		err = vmop_stat_counts_open_process("task-clock", pid, true, &run->clock);
 	if (!err && !on_exec)
 		err = check_some(run);
-	if (err || on_exec)
-		return err;
-	run->loop.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return run->loop.pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
+	return err || on_exec ? err : follow(run, pid);
 }
 
 /* Make the rows; in later runs they are there already. */
@@ -234,7 +254,8 @@ static struct vmop_error *run_once(struct stat_run *run)
 		err = open_counts(run);
 	if (!err)
 		err = make_rows(run);
-	if (!err && (settings->is_all || settings->pid))
+	bool is_command = !settings->is_all && !settings->pid && !settings->domain;
+	if (!err && !is_command)
 		err = vmop_stat_counts_start(run->counts);
 	if (err)
 		return err;
@@ -254,7 +275,7 @@ static struct vmop_error *run_once(struct stat_run *run)
 	if (!err)
 		err = check_unseen(run);
 	vmop_spread_add(&run->times.elapsed_s, elapsed_s);
-	run->times.user_s = settings->pid || settings->is_all ? -1 : run->command.user_s;
+	run->times.user_s = is_command ? run->command.user_s : -1;
 	run->times.system_s = run->command.system_s;
 	return err;
 }
@@ -339,6 +360,8 @@ static struct vmop_error *name_target(const struct vmop_stat_settings *settings,
 	int n;
 	if (settings->pid)
 		n = asprintf(ret, "process %d", (int)settings->pid);
+	else if (settings->domain)
+		n = asprintf(ret, "guest %s", settings->domain);
 	else if (settings->is_all)
 		n = asprintf(ret, "all CPUs");
 	else
