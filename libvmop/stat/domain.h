@@ -16,8 +16,8 @@ struct vmop_stat_domain {
 
 /*
  * Find a running guest. The name is that of the VMM's command line, or "pid-PID". VMOP_ERROR_CANT:
- * there is none, or several, or its threads cannot be told apart. root: before /proc and /sys; ""
- * but for tests. Free with vmop_stat_domain_deinit.
+ * no guest or several guests have it, or the threads of its vCPUs are unknown. root: before /proc
+ * and /sys; "" but for tests. Free with vmop_stat_domain_deinit.
  */
 struct vmop_error *vmop_stat_domain_find(const char *root, const char *name,
 					 struct vmop_stat_domain *ret);
