@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
+	daemon/active/agent-link.c daemon/active/agent-link.h \
+	daemon/active/guests.c daemon/active/guests.h \
+	daemon/active/identify.c daemon/active/identify.h \
+	daemon/active/link.c daemon/active/link.h \
+	daemon/active/links.c daemon/active/links.h \
+	daemon/active/vsock.c daemon/active/vsock.h \
 	daemon/profile/aggregate.c daemon/profile/aggregate.h \
 	daemon/profile/attribute.c daemon/profile/attribute.h \
 	daemon/guest/domain.c daemon/guest/domain.h \

@@ -4,6 +4,7 @@
 # is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
+	tests/fuzz/fuzz-active-frame \
 	tests/fuzz/fuzz-build-id \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
@@ -56,6 +57,9 @@ EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/pack-session $
 tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_active_frame_SOURCES = tests/fuzz/fuzz-active-frame.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_active_frame_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_active_frame_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la

@@ -5,6 +5,9 @@ RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
+# agents in guests, and guests that pose as such
+RIGS += kvm:active
+EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
