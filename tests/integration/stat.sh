@@ -39,9 +39,9 @@ is "10,000 threads: page faults" "$(count page-faults "$known" threads 10000 1)"
 
 # The same as perf stat has, where there is perf.
 if command -v perf >/dev/null; then
-	perf stat -x, -o "$work/perf" -e page-faults "$known" forks 50 40
+	perf stat -x, -o "$work/perf" -e page-faults "$known" forks 50 400
 	theirs=$(sed -n 's/^\([0-9]*\),.*page-faults.*/\1/p' "$work/perf")
-	ours=$(count page-faults "$known" forks 50 40)
+	ours=$(count page-faults "$known" forks 50 400)
 	is "$ours faults, and $theirs by perf stat: percent" $((100 * ours / theirs)) -ge 98
 	is "$ours faults, and $theirs by perf stat: percent, at most" $((100 * ours / theirs)) -le 102
 fi
