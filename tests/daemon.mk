@@ -14,7 +14,7 @@ daemon_tests = tests/unit/daemon/active/identify tests/unit/daemon/active/links 
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
 	tests/unit/daemon/stack/kernel-tables \
-	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/code/kernel-code tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/code/kernel-code tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -73,8 +73,6 @@ tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_kernel_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_image_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_host_readers_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_host_readers_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_profile_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_profiler_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_domain_CPPFLAGS = $(daemon_test_cppflags)

@@ -23,7 +23,8 @@ RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile
 	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:samples introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 # the programs of doc/gallery, on hosts and in their guests
-RIGS += kvm:gallery arm64:gallery
+RIGS += kvm:gallery arm64:gallery arm64:accuracy
+EXTRA_DIST += tests/rigs/scenarios/accuracy.arm64 tests/rigs/scenarios/accuracy.check
 EXTRA_DIST += tests/rigs/guest/cg.c tests/rigs/guest/walk.c \
 	tests/rigs/scenarios/gallery.l1 tests/rigs/scenarios/gallery.arm64 tests/rigs/scenarios/gallery.check
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/procfs.h"
 
 _Static_assert(VMOP_GUEST_PROBE_BYTES == VMOP_ACTIVE_NONCE_BYTES, "a probe reads the challenge");
 

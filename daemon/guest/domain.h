@@ -41,9 +41,9 @@
 #include <stdint.h>
 
 #include "daemon/guest/patterns.h"
-#include "daemon/guest/vmm.h"
 #include "daemon/host/process.h"
 #include "daemon/host/text-map.h"
+#include "libutil/vmm.h"
 #include "vmop/domain.h"
 #include "vmop/ids.h"
 
