@@ -15,9 +15,10 @@ struct vmop_stat_settings {
 	uint64_t n_runs;
 	pid_t pid; /* 0: the command, or with is_all every CPU */
 	bool is_all, is_json;
-	const char *separator; /* NULL: the table */
-	const char *output;    /* NULL: stderr, or log_fd */
-	int log_fd;	       /* -1: none */
+	bool is_net, is_hypervisor; /* in place of events */
+	const char *separator;	    /* NULL: the table */
+	const char *output;	    /* NULL: stderr, or log_fd */
+	int log_fd;		    /* -1: none */
 	/* Run the command in this guest; NULL: on the host. transport: see guest-run.h. */
 	const char *guest, *transport;
 	bool is_compared; /* run it in both */
