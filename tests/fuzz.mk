@@ -10,6 +10,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-guest-sample \
+	tests/fuzz/fuzz-hypervisor \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
@@ -60,6 +61,9 @@ tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_active_frame_SOURCES = tests/fuzz/fuzz-active-frame.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_frame_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_frame_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_hypervisor_SOURCES = tests/fuzz/fuzz-hypervisor.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_hypervisor_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_hypervisor_LDADD = libvmop/stat/libstat.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la

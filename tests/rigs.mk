@@ -10,6 +10,14 @@ RIGS += kvm:active
 EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
+# what vmopstat finds out about hypervisors
+RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
+# taps and vhost of guests
+RIGS += kvm:net
+EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
+	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
+	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \
+	tests/rigs/scenarios/net.l1 tests/rigs/scenarios/net.check
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \

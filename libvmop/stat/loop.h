@@ -15,7 +15,7 @@ struct vmop_stat_loop {
 	sigset_t old_signals; /* for the command */
 	int signal_fd;
 	int pid_fd;			   /* of a process whose end ends the loop; -1: none */
-	struct vmop_stat_command *command; /* its pid is 0 if there is none */
+	struct vmop_stat_command *command; /* its pid is 0 without a command */
 	bool is_over;
 };
 

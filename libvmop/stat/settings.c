@@ -21,7 +21,16 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100, KEY_LOG_FD, KEY_GUEST, KEY_GUEST_RUN, KEY_COMPARE, KEY_DOMAIN };
+enum {
+	KEY_JSON = 0x100,
+	KEY_LOG_FD,
+	KEY_GUEST,
+	KEY_GUEST_RUN,
+	KEY_COMPARE,
+	KEY_NET,
+	KEY_HYPERVISOR,
+	KEY_DOMAIN,
+};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
@@ -31,6 +40,14 @@ static const struct argp_option options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0,
 	 "Count the vCPUs of a guest from the host, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
+	{"net", KEY_NET, NULL, 0,
+	 "Count the traffic of network interfaces, InfiniBand and RoCE, with the guests' taps; "
+	 "needs COMMAND or --all-cpus",
+	 1},
+	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
+	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
+	 "reports",
+	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
 	{"guest", KEY_GUEST, "NAME", 0, "Run and count COMMAND in the guest of this name", 2},
@@ -101,6 +118,12 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'x':
 		settings->separator = arg;
 		break;
+	case KEY_NET:
+		settings->is_net = true;
+		break;
+	case KEY_HYPERVISOR:
+		settings->is_hypervisor = true;
+		break;
 	case KEY_JSON:
 		settings->is_json = true;
 		break;
@@ -146,17 +169,38 @@ static const char *check_guest(const struct vmop_stat_settings *settings)
 	return NULL;
 }
 
+/* Return an error text about --net or --hypervisor, or NULL. */
+static const char *check_counts_of_others(const struct vmop_stat_settings *settings)
+{
+	if (settings->is_net && settings->is_hypervisor)
+		return "--net and --hypervisor exclude each other";
+	if (settings->events || settings->pid || settings->domain || settings->n_runs > 1 ||
+	    settings->guest)
+		return "--net and --hypervisor exclude --event, --pid, --domain, --repeat and "
+		       "--guest";
+	if (settings->is_net && !settings->command && !settings->is_all)
+		return "--net needs a COMMAND or --all-cpus";
+	if (settings->is_hypervisor && settings->separator && !settings->command &&
+	    !settings->interval_ms)
+		return "--hypervisor has no fields without a COMMAND or --interval-print";
+	return NULL;
+}
+
 static struct vmop_error *check(const struct vmop_stat_settings *settings)
 {
 	const char *why = NULL;
 	int n_targets = (settings->pid != 0) + settings->is_all + (settings->domain != NULL);
-	if (!settings->command && n_targets == 0)
+	if (settings->is_net || settings->is_hypervisor)
+		why = check_counts_of_others(settings);
+	else if (!settings->command && n_targets == 0)
 		why = "give a COMMAND, --pid, --domain or --all-cpus";
 	else if (n_targets > 1)
 		why = "--pid, --domain and --all-cpus exclude one another";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
-	else if (settings->separator && settings->is_json)
+	if (why)
+		return vmop_error_new(VMOP_ERROR_USAGE, "%s", why);
+	if (settings->separator && settings->is_json)
 		why = "--field-separator and --json exclude each other";
 	else if (settings->separator && !*settings->separator)
 		why = "--field-separator takes at least one character";

@@ -16,9 +16,10 @@ struct vmop_stat_settings {
 	pid_t pid;	    /* 0: the command, or with is_all every CPU */
 	const char *domain; /* NULL, or the guest whose vCPUs' threads are counted */
 	bool is_all, is_json;
-	const char *separator; /* NULL: the table */
-	const char *output;    /* NULL: stderr, or log_fd */
-	int log_fd;	       /* -1: none */
+	bool is_net, is_hypervisor; /* in place of events */
+	const char *separator;	    /* NULL: the table */
+	const char *output;	    /* NULL: stderr, or log_fd */
+	int log_fd;		    /* -1: none */
 	/* Run the command in this guest; NULL: on the host. transport: see guest-run.h. */
 	const char *guest, *transport;
 	bool is_compared; /* run it in both */

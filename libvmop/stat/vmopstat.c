@@ -20,7 +20,9 @@
 #include "libvmop/stat/counts.h"
 #include "libvmop/stat/domain.h"
 #include "libvmop/stat/guest-run.h"
+#include "libvmop/stat/hypervisor/hypervisor.h"
 #include "libvmop/stat/loop.h"
+#include "libvmop/stat/net/net.h"
 #include "libvmop/stat/output.h"
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
@@ -401,7 +403,8 @@ static struct vmop_error *open_output(const struct vmop_stat_settings *settings,
 			  : settings->separator ? VMOP_STAT_FIELDS
 						: VMOP_STAT_TABLE,
 		.separator = settings->separator,
-		.out = stderr,
+		/* A description is this program's only output. */
+		.out = settings->is_hypervisor && !settings->command ? stdout : stderr,
 		.has_intervals = settings->interval_ms != 0,
 	};
 	if (settings->log_fd > STDERR_FILENO) {
@@ -431,9 +434,14 @@ int main(int argc, char **argv)
 		_cleanup_(run_cleanup) struct stat_run run = {
 			.settings = &settings, .loop = {.signal_fd = -1, .pid_fd = -1}};
 		err = open_output(&settings, &run.writer);
-		if (!err)
+		if (!err && settings.is_net)
+			err = vmop_net_run(&settings, &run.writer, &status);
+		else if (!err && settings.is_hypervisor)
+			err = vmop_hv_run(&settings, &run.writer, &status);
+		else if (!err)
 			err = run_all(&run, &status);
-		if (run.writer.out && run.writer.out != stderr && fclose(run.writer.out) != 0)
+		if (run.writer.out && run.writer.out != stderr && run.writer.out != stdout &&
+		    fclose(run.writer.out) != 0)
 			err = vmop_error_first(
 				err, vmop_error_os(errno, "%s",
 						   settings.output ? settings.output : "--log-fd"));
