@@ -46,6 +46,8 @@ struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 	if (err)
 		return err;
 	vmop_db_drop_rejected(ret->db);
+	if (!session->is_replay)
+		vmop_db_checkpoint_beside(ret->db);
 	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
 					  start_realtime_ns);
 	_cleanup_free_ char *context = vmop_session_guest_context_text(session);
