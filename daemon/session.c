@@ -222,6 +222,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_store_events(session, now);
 	roll_up(session, vmop_session_time_ns(session, session->interval_monotonic_ns));
 	vmop_session_limit_cost(session);
+	vmop_session_limit_memory(session);
 	vmop_session_follow_clock(session);
 	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
@@ -418,6 +419,8 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 	if (!err && !session->is_replay)
 		err = vmop_profiler_scan(profiler);
 	if (!err)
+		vmop_session_limit_memory(session);
+	if (!err)
 		err = arm(session, duration_ns);
 	if (err) {
 		vmop_session_file_discard(&file, dir);
@@ -541,6 +544,9 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.overhead_permyriad = session->overhead.used_permyriad,
 		.max_overhead_permyriad = session->overhead.limit_permyriad,
 		.rate_divisor = session->overhead.divisor,
+		.memory_limit_bytes = session->memory.limit.limit_bytes,
+		.memory_left_bytes = session->memory.limit.left_bytes,
+		.memory_shortages = session->memory.n_shortages,
 		.failures = session->failures,
 		.last_failure = session->last_failure,
 	};
