@@ -38,7 +38,11 @@ bin_PROGRAMS += vmopstat
 noinst_LTLIBRARIES += libvmop/stat/libstat.la
 libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
+	libvmop/stat/comparison.c libvmop/stat/comparison.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/guest-rows.c libvmop/stat/guest-rows.h \
+	libvmop/stat/guest-run.c libvmop/stat/guest-run.h \
+	libvmop/stat/loop.c libvmop/stat/loop.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \

@@ -28,11 +28,18 @@ tests_unit_libvmop_user_read_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_watch_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_watch_LDADD = $(libvmop_test_ldadd)
 
-libvmop_stat_tests = tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread
+libvmop_stat_tests = tests/unit/libvmop/stat/comparison tests/unit/libvmop/stat/guest-rows \
+	tests/unit/libvmop/stat/guest-run tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread
 if HAVE_CMOCKA
 check_PROGRAMS += $(libvmop_stat_tests)
 TESTS += $(libvmop_stat_tests)
 endif
+tests_unit_libvmop_stat_comparison_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_comparison_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_guest_rows_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_guest_rows_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_guest_run_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_guest_run_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
 tests_unit_libvmop_stat_ratio_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_ratio_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS)
 tests_unit_libvmop_stat_spread_CPPFLAGS = $(libvmop_test_cppflags)

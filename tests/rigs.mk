@@ -5,6 +5,9 @@ RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
+# agents in guests, and guests that pose as such
+RIGS += kvm:active
+EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
@@ -20,7 +23,8 @@ RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile
 	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:samples introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 # the programs of doc/gallery, on hosts and in their guests
-RIGS += kvm:gallery arm64:gallery
+RIGS += kvm:gallery arm64:gallery arm64:accuracy
+EXTRA_DIST += tests/rigs/scenarios/accuracy.arm64 tests/rigs/scenarios/accuracy.check
 EXTRA_DIST += tests/rigs/guest/cg.c tests/rigs/guest/walk.c \
 	tests/rigs/scenarios/gallery.l1 tests/rigs/scenarios/gallery.arm64 tests/rigs/scenarios/gallery.check
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \

@@ -84,6 +84,21 @@ enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *rea
 						   const struct vmop_guest_code_mapping *mapping,
 						   const char *host_path,
 						   struct vmop_cfi_table **ret);
+/* A place in the memory of a guest's process, by its pid in the guest's first namespace. */
+struct vmop_guest_probe {
+	uint32_t pid;
+	uint64_t address;
+	char comm[16]; /* the name that the process must have */
+};
+#define VMOP_GUEST_PROBE_BYTES 32
+
+/*
+ * Read that place. Return false if the guest has no such process, or no page there; a list of the
+ * processes is made soon then.
+ */
+bool vmop_guest_reader_probe(struct vmop_guest_reader *reader, const struct vmop_guest_probe *probe,
+			     uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
+
 /* Set *ret to the answer to a request about contexts, which the caller owns. */
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,
 			      const struct vmop_guest_request *request,

@@ -37,6 +37,7 @@
 #include "daemon/guest/guest-sample.h"
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
+#include "daemon/guest/watch.h"
 #include "daemon/profile/sample-key.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
@@ -44,7 +45,6 @@
 
 struct vmop_code_store;
 struct vmop_guest_maps;
-struct vmop_guest_watch;
 struct vmop_guests;
 struct vmop_off_cpu;
 struct vmop_tasks;
@@ -128,6 +128,12 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
  */
 const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid);
+
+/* As vmop_guest_watch_probe. ABSENT also for a domain that is not watched. */
+enum vmop_guest_probed vmop_guests_probe(struct vmop_guests *guests,
+					 const struct vmop_domain *domain,
+					 const struct vmop_guest_probe *probe,
+					 uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */
 bool vmop_guests_want_flush(const struct vmop_guests *guests);

@@ -21,7 +21,7 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100 };
+enum { KEY_JSON = 0x100, KEY_LOG_FD, KEY_GUEST, KEY_GUEST_RUN, KEY_COMPARE };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
@@ -30,12 +30,19 @@ static const struct argp_option options[] = {
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
-	{NULL, 0, NULL, 0, "Output:", 2},
+	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
+	{"guest", KEY_GUEST, "NAME", 0, "Run and count COMMAND in the guest of this name", 2},
+	{"guest-run", KEY_GUEST_RUN, "PROGRAM", 0,
+	 "Run it by PROGRAM, which gets a command line as one more argument: \"ssh web1\"", 2},
+	{"compare", KEY_COMPARE, NULL, 0,
+	 "Run COMMAND on the host too: print both, and the guest's deviation", 2},
+	{NULL, 0, NULL, 0, "Output:", 3},
 	{"interval-print", 'I', "MS", 0, "Print the counts of every MS milliseconds, from 10 on",
-	 2},
-	{"field-separator", 'x', "SEPARATOR", 0, "Print fields with SEPARATOR between them", 2},
-	{"json", KEY_JSON, NULL, 0, "Print one JSON object a line for each event", 2},
-	{"output", 'o', "FILE", 0, "Write to FILE, not to stderr", 2},
+	 3},
+	{"field-separator", 'x', "SEPARATOR", 0, "Print fields with SEPARATOR between them", 3},
+	{"json", KEY_JSON, NULL, 0, "Print one JSON object a line for each event", 3},
+	{"output", 'o', "FILE", 0, "Write to FILE, not to stderr", 3},
+	{"log-fd", KEY_LOG_FD, "FD", 0, "Write to this open file descriptor, not to stderr", 3},
 	{0}};
 
 struct parser {
@@ -67,7 +74,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 {
 	struct parser *parser = state->input;
 	struct vmop_stat_settings *settings = parser->settings;
-	uint64_t pid;
+	uint64_t pid, fd;
 	switch (key) {
 	case 'e':
 		parser->err = add_events(settings, arg);
@@ -95,6 +102,19 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'o':
 		settings->output = arg;
 		break;
+	case KEY_LOG_FD:
+		parser->err = parse_number("--log-fd", arg, 1, INT32_MAX, &fd);
+		settings->log_fd = parser->err ? -1 : (int)fd;
+		break;
+	case KEY_GUEST:
+		settings->guest = arg;
+		break;
+	case KEY_GUEST_RUN:
+		settings->transport = arg;
+		break;
+	case KEY_COMPARE:
+		settings->is_compared = true;
+		break;
 	case ARGP_KEY_ARGS:
 		settings->command = state->argv + state->next;
 		break;
@@ -102,6 +122,22 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 	return parser->err ? EINVAL : 0;
+}
+
+/* Return the mistake in the options of guests, or NULL. */
+static const char *check_guest(const struct vmop_stat_settings *settings)
+{
+	if (!settings->guest && (settings->transport || settings->is_compared))
+		return "--guest-run and --compare need --guest";
+	if (!settings->guest)
+		return NULL;
+	if (!*settings->guest || !settings->transport || !*settings->transport)
+		return "--guest needs a name, and --guest-run, which reaches it: --guest-run='ssh "
+		       "web1'";
+	if (!settings->command || settings->pid || settings->is_all || settings->interval_ms)
+		return "--guest needs a COMMAND, and excludes --pid, --all-cpus and "
+		       "--interval-print";
+	return NULL;
 }
 
 static struct vmop_error *check(const struct vmop_stat_settings *settings)
@@ -117,6 +153,10 @@ static struct vmop_error *check(const struct vmop_stat_settings *settings)
 		why = "--field-separator and --json exclude each other";
 	else if (settings->separator && !*settings->separator)
 		why = "--field-separator takes at least one character";
+	else if (settings->output && settings->log_fd >= 0)
+		why = "--output and --log-fd exclude each other";
+	else
+		why = check_guest(settings);
 	return why ? vmop_error_new(VMOP_ERROR_USAGE, "%s", why) : NULL;
 }
 
@@ -124,7 +164,7 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 {
 	static const struct argp argp = {
 		options, take_option, "[--] [COMMAND [ARGUMENT...]]", doc, NULL, NULL, NULL};
-	*ret = (struct vmop_stat_settings){.n_runs = 1};
+	*ret = (struct vmop_stat_settings){.n_runs = 1, .log_fd = -1};
 	struct parser parser = {.settings = ret};
 	/* The options behind COMMAND are its own. */
 	error_t failed = vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &parser);

@@ -27,9 +27,9 @@ load() {
 #     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
-#   shell=1: it runs the commands of on-guest.sh
+#   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid=''
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -38,7 +38,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -60,6 +60,8 @@ start_guest() {
 	fi
 	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
+	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
+	[ -z "$cid" ] || words="$words rig.vsock=1"
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.

@@ -3,9 +3,9 @@
 #include "tests/unit/daemon/common.h"
 
 #include "daemon/guest/domain.h"
-#include "daemon/guest/vmm.h"
 #include "daemon/profile/profiler-open.h"
 #include "libutil/clock.h"
+#include "libutil/vmm.h"
 
 #define GUEST VMOP_SAMPLE_GUEST
 #define GUEST_USER_IP 0x7f1200400000ull

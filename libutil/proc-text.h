@@ -4,8 +4,8 @@
  * cmdline reads that memory, which can be a file on a hanging file system. So they are read with a
  * time limit, on a thread that is abandoned if it hangs (readers.h).
  */
-#ifndef VMOP_DAEMON_HOST_PROC_TEXT_H
-#define VMOP_DAEMON_HOST_PROC_TEXT_H
+#ifndef VMOP_LIBUTIL_PROC_TEXT_H
+#define VMOP_LIBUTIL_PROC_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

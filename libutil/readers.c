@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/readers.h"
+#include "libutil/readers.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>

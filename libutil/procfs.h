@@ -3,8 +3,8 @@
  * Reads /proc and /sys below a given root, with bounded buffers. Programs choose the names there,
  * so names are not trusted. Only for files that no process can block; proc-text.h reads the others.
  */
-#ifndef VMOP_DAEMON_HOST_PROCFS_H
-#define VMOP_DAEMON_HOST_PROCFS_H
+#ifndef VMOP_LIBUTIL_PROCFS_H
+#define VMOP_LIBUTIL_PROCFS_H
 
 #include <dirent.h>
 #include <stdbool.h>

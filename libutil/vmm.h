@@ -3,8 +3,8 @@
  * Virtual machine monitors: how to recognise them by name, and how each of them words its guest's
  * name, uuid and vCPU threads.
  */
-#ifndef VMOP_DAEMON_GUEST_VMM_H
-#define VMOP_DAEMON_GUEST_VMM_H
+#ifndef VMOP_LIBUTIL_VMM_H
+#define VMOP_LIBUTIL_VMM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libguest/memory/xen-silence.h"
+#include "libutil/xen/silence.h"
 
 #include <xentoollog.h>
 
@@ -20,7 +20,7 @@ static void no_destroy(struct xentoollog_logger *logger)
 	(void)logger;
 }
 
-struct xentoollog_logger *vmop_guest_xen_silence(void)
+struct xentoollog_logger *vmop_xen_silence(void)
 {
 	static struct xentoollog_logger silence = {
 		.vmessage = be_silent, .progress = no_progress, .destroy = no_destroy};

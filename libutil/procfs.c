@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/procfs.h"
+#include "libutil/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

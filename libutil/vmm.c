@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/guest/vmm.h"
+#include "libutil/vmm.h"
 
 #include <stdio.h>
 #include <string.h>

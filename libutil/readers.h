@@ -8,8 +8,8 @@
  *
  * One thread, the owner, calls all functions.
  */
-#ifndef VMOP_DAEMON_HOST_READERS_H
-#define VMOP_DAEMON_HOST_READERS_H
+#ifndef VMOP_LIBUTIL_READERS_H
+#define VMOP_LIBUTIL_READERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

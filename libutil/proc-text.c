@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/proc-text.h"
+#include "libutil/proc-text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/host/readers.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
+#include "libutil/readers.h"
 
 struct text {
 	char *bytes;
