@@ -440,8 +440,7 @@ int main(int argc, char **argv)
 			err = vmop_hv_run(&settings, &run.writer, &status);
 		else if (!err)
 			err = run_all(&run, &status);
-		if (run.writer.out && run.writer.out != stderr && run.writer.out != stdout &&
-		    fclose(run.writer.out) != 0)
+		if (run.writer.out && run.writer.out != stderr && fclose(run.writer.out) != 0)
 			err = vmop_error_first(
 				err, vmop_error_os(errno, "%s",
 						   settings.output ? settings.output : "--log-fd"));
