@@ -7,6 +7,8 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
+# CPU time without steal, in a guest that competes with others
+RIGS += kvm:steal
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
@@ -36,6 +38,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
 	tests/rigs/scenarios/waiting.l1 tests/rigs/scenarios/waiting.check \
 	tests/rigs/scenarios/waits.l1 tests/rigs/scenarios/waits.check \
+	tests/rigs/scenarios/steal.l1 tests/rigs/scenarios/steal.check \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/xen-none.dom0 tests/rigs/scenarios/xen-none.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \

@@ -21,12 +21,17 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100 };
+enum { KEY_JSON = 0x100, KEY_TIME };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
 	{"event", 'e', "EVENT[,EVENT...]", 0,
 	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
+	{"time", KEY_TIME, NULL, 0,
+	 "Print real and CPU time, also without the time that the hypervisor stole, and those of "
+	 "each "
+	 "thread; other events only with -e",
+	 1},
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
@@ -89,6 +94,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'x':
 		settings->separator = arg;
 		break;
+	case KEY_TIME:
+		settings->is_time = true;
+		break;
 	case KEY_JSON:
 		settings->is_json = true;
 		break;
@@ -133,7 +141,7 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 		err = vmop_error_new(VMOP_ERROR_USAGE, "the command line: %s", strerror(failed));
 	if (!err)
 		err = check(ret);
-	if (!err && !ret->events)
+	if (!err && !ret->events && !ret->is_time)
 		err = add_events(ret, ret->is_all ? "cpu-clock," DEFAULT_EVENTS
 						  : "task-clock," DEFAULT_EVENTS);
 	return err;

@@ -23,6 +23,7 @@
 #include "libvmop/stat/output.h"
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
+#include "libvmop/stat/time/time.h"
 
 /*
  * CPU time that the kernel accounts and the counters do not see, before it is an error: a share, a
@@ -49,6 +50,7 @@ struct stat_run {
 	struct vmop_ratio_input *inputs;
 	struct vmop_stat_row *rows;
 	struct vmop_stat_times times;
+	struct vmop_stat_time time; /* of --time */
 };
 
 static void run_cleanup(struct stat_run *run)
@@ -56,6 +58,7 @@ static void run_cleanup(struct stat_run *run)
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
 	vmop_stat_counts_close(run->clock);
+	vmop_stat_time_deinit(&run->time);
 	if (run->signal_fd >= 0)
 		close(run->signal_fd);
 	if (run->pid_fd >= 0)
@@ -109,19 +112,20 @@ static struct vmop_error *open_counts(struct stat_run *run)
 {
 	const struct vmop_stat_settings *settings = run->settings;
 	raise_file_limit();
-	if (settings->is_all) {
+	if (settings->is_all && settings->events) {
 		struct vmop_error *err = vmop_stat_counts_open_cpus(settings->events, &run->counts);
 		return err ? err : check_some(run);
 	}
 	pid_t pid = settings->pid ? settings->pid : run->command.pid;
 	bool on_exec = !settings->pid;
-	struct vmop_error *err =
-		vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
-	if (!err && on_exec)
+	struct vmop_error *err = NULL;
+	if (settings->events)
+		err = vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
+	if (!err && on_exec && settings->events)
 		err = vmop_stat_counts_open_process("task-clock", pid, true, &run->clock);
-	if (!err && !on_exec)
+	if (!err && !on_exec && settings->events)
 		err = check_some(run);
-	if (err || on_exec)
+	if (err || on_exec || settings->is_all)
 		return err;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return run->pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
@@ -130,7 +134,7 @@ static struct vmop_error *open_counts(struct stat_run *run)
 /* Make the rows; in later runs they are there already. */
 static struct vmop_error *make_rows(struct stat_run *run)
 {
-	if (run->rows)
+	if (run->rows || !run->counts)
 		return NULL;
 	run->n = vmop_stat_counts_n(run->counts);
 	run->now = calloc(run->n, sizeof(*run->now));
@@ -200,16 +204,27 @@ static struct vmop_error *flush(const struct stat_run *run)
 	return fflush(run->writer.out) == 0 ? NULL : vmop_error_os(errno, "writing the counts");
 }
 
+/* Read the counts, if there are any. */
+static struct vmop_error *read_counts(struct stat_run *run)
+{
+	return run->counts ? vmop_stat_counts_read(run->counts, run->now) : NULL;
+}
+
 /* Print the counts since the last interval. */
 static struct vmop_error *print_interval(struct stat_run *run, uint64_t since_ns)
 {
 	double time_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
-	struct vmop_error *err = vmop_stat_counts_read(run->counts, run->now);
+	struct vmop_error *err = read_counts(run);
 	if (!err)
 		err = add_values(run, time_s - (double)(since_ns - run->begin_ns) / 1e9, true);
 	for (size_t i = 0; !err && i < run->n; i++)
 		vmop_stat_write_row(&run->writer, &run->rows[i], time_s);
-	memcpy(run->before, run->now, run->n * sizeof(*run->now));
+	if (run->n)
+		memcpy(run->before, run->now, run->n * sizeof(*run->now));
+	if (!err)
+		err = vmop_stat_time_take(&run->time, true, -1, -1);
+	if (!err)
+		vmop_stat_time_write(&run->time, &run->writer, time_s);
 	return err ? err : flush(run);
 }
 
@@ -257,7 +272,9 @@ static struct vmop_error *count(struct stat_run *run)
 	uint64_t since_ns = run->begin_ns, next_ns = step_ns ? run->begin_ns + step_ns : 0;
 	struct vmop_error *err = NULL;
 	while (!err && !run->is_over) {
-		err = wait_until(run, next_ns);
+		err = wait_until(run, vmop_stat_time_next(&run->time, next_ns));
+		if (!err)
+			err = vmop_stat_time_tick(&run->time);
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		if (err || !step_ns || (now_ns < next_ns && !run->is_over))
 			continue;
@@ -308,11 +325,16 @@ static struct vmop_error *run_once(struct stat_run *run)
 		err = open_counts(run);
 	if (!err)
 		err = make_rows(run);
-	if (!err && (settings->is_all || settings->pid))
+	if (!err && settings->is_time)
+		err = vmop_stat_time_open(&run->time, settings->is_all ? 0
+						      : settings->pid  ? settings->pid
+								       : run->command.pid);
+	if (!err && run->counts && (settings->is_all || settings->pid))
 		err = vmop_stat_counts_start(run->counts);
 	if (err)
 		return err;
-	memset(run->before, 0, run->n * sizeof(*run->before));
+	if (run->n)
+		memset(run->before, 0, run->n * sizeof(*run->before));
 	run->begin_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	run->is_over = false;
 	if (settings->command)
@@ -322,7 +344,7 @@ static struct vmop_error *run_once(struct stat_run *run)
 	double elapsed_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
 	if (err || settings->interval_ms)
 		return err;
-	err = vmop_stat_counts_read(run->counts, run->now);
+	err = read_counts(run);
 	if (!err)
 		err = add_values(run, elapsed_s, false);
 	if (!err)
@@ -330,7 +352,8 @@ static struct vmop_error *run_once(struct stat_run *run)
 	vmop_spread_add(&run->times.elapsed_s, elapsed_s);
 	run->times.user_s = settings->pid || settings->is_all ? -1 : run->command.user_s;
 	run->times.system_s = run->command.system_s;
-	return err;
+	return err ? err
+		   : vmop_stat_time_take(&run->time, false, run->times.user_s, run->times.system_s);
 }
 
 /* Close what belongs to one run. */
@@ -343,6 +366,7 @@ static void end_run(struct stat_run *run)
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
 	vmop_stat_counts_close(run->clock);
+	vmop_stat_time_close(&run->time);
 	run->counts = run->clock = NULL;
 }
 
@@ -354,6 +378,8 @@ static struct vmop_error *print_total(struct stat_run *run, const char *what)
 	vmop_stat_write_title(&run->writer, what, run->settings->n_runs);
 	for (size_t i = 0; i < run->n; i++)
 		vmop_stat_write_row(&run->writer, &run->rows[i], 0);
+	vmop_stat_time_write(&run->time, &run->writer, 0);
+	vmop_stat_time_write_tasks(&run->time, &run->writer);
 	vmop_stat_write_times(&run->writer, &run->times);
 	return flush(run);
 }

@@ -28,8 +28,9 @@ load() {
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
 #   shell=1: it runs the commands of on-guest.sh
+#   programs=1: it has the programs of the rig's guest_programs   cpu=MODEL (host)
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 programs=0 cpu=host
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -38,7 +39,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | programs=* | cpu=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -69,9 +70,14 @@ start_guest() {
 	else
 		set -- "$@" -serial "file:$dir/console"
 	fi
-	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
+	initramfs=/guest/$kernel/initramfs
+	if [ "$programs" = 1 ]; then
+		initramfs=$dir/initramfs
+		cat "/guest/$kernel/initramfs" /rig/guest-programs.cpio >"$initramfs"
+	fi
+	"$program" -accel kvm -cpu "$cpu" -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
 		-nodefaults -no-user-config -display none \
-		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
+		-kernel "/guest/$kernel/$boot" -initrd "$initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
