@@ -41,5 +41,9 @@ tests_unit_libvmop_stat_spread_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_spread_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS) -lm
 check_PROGRAMS += tests/fixtures/known-counts
 tests_fixtures_known_counts_LDADD = -lpthread
-TESTS += tests/integration/stat.sh tests/integration/stat-time.sh tests/integration/libvmop-installed.sh
-EXTRA_DIST += tests/integration/stat.sh tests/integration/stat-time.sh tests/integration/libvmop-installed.sh
+check_PROGRAMS += tests/fixtures/competing-guests
+tests_fixtures_competing_guests_SOURCES = tests/fixtures/competing-guests.c \
+	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h
+tests_fixtures_competing_guests_LDADD = -lpthread
+TESTS += tests/integration/competing-guests.sh tests/integration/stat.sh tests/integration/stat-time.sh tests/integration/libvmop-installed.sh
+EXTRA_DIST += tests/integration/competing-guests.sh tests/integration/stat.sh tests/integration/stat-time.sh tests/integration/libvmop-installed.sh

@@ -85,6 +85,17 @@ start_guest() {
 	say "START $name pid $!"
 }
 
+# start_spinner NAME: start a guest that only runs, without Linux (spin.S).
+start_spinner() {
+	dir=/tmp/guests/$1
+	mkdir -p "$dir"
+	: >"$dir/console"
+	qemu-system-x86_64 -accel kvm -cpu host -m 16 -machine pc -nodefaults -no-user-config -display none \
+		-kernel /rig/spin -name "$1,debug-threads=on" >"$dir/qemu.log" 2>&1 &
+	echo $! >"$dir/pid"
+	say "START $1 pid $!"
+}
+
 guest_pid() {
 	cat "/tmp/guests/$1/pid"
 }
