@@ -50,6 +50,15 @@ static void write_name(const struct vmop_stat_writer *writer, const char *name, 
 	fprintf(writer->out, "%*s", (int)strlen(name) < width ? width - (int)strlen(name) : 0, "");
 }
 
+static void write_guest(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row)
+{
+	if (!row->guest)
+		return;
+	fputs("  [guest ", writer->out);
+	write_name(writer, row->guest, 0);
+	fputc(']', writer->out);
+}
+
 static void write_table_row(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row,
 			    double time_s)
 {
@@ -62,6 +71,7 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 		write_name(writer, row->name, 24);
 		fputs(" # ", out);
 		write_name(writer, row->reason, 0);
+		write_guest(writer, row);
 		fputc('\n', out);
 		return;
 	}
@@ -83,6 +93,7 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 		fputs(row->is_estimate ? " # estimate: " : " # ", out);
 		write_name(writer, row->note, 0);
 	}
+	write_guest(writer, row);
 	fputc('\n', out);
 }
 
@@ -108,6 +119,10 @@ static void write_fields(const struct vmop_stat_writer *writer, const struct vmo
 		fprintf(out, "%.6f%s%s", row->ratios.mean, x, row->ratio_unit);
 	else
 		fprintf(out, "%s%s", x, row->note && row->is_estimate ? "estimate" : "");
+	if (writer->has_guests) {
+		fputs(x, out);
+		write_name(writer, row->guest ? row->guest : "", 0);
+	}
 	fputc('\n', out);
 }
 
@@ -123,6 +138,8 @@ static void write_json(const struct vmop_stat_writer *writer, const struct vmop_
 	if (writer->has_intervals)
 		set(object, "interval", json_real(time_s));
 	set(object, "event", vmop_json_text(row->name));
+	if (row->guest)
+		set(object, "guest", vmop_json_text(row->guest));
 	set(object, "unit", json_string(row->is_time ? "msec" : ""));
 	if (row->reason) {
 		set(object, "counter-value", json_null());
