@@ -92,7 +92,7 @@ static struct vmop_error *run_all(struct meter_run *run, int *ret_status)
 	const struct vmop_stat_settings *settings = run->settings;
 	struct vmop_error *err = vmop_stat_loop_init(&run->loop, &run->command);
 	if (!err && settings->command)
-		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals,
+		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals, -1,
 						&run->command);
 	if (!err)
 		err = read_all(run, &run->first);
