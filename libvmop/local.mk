@@ -12,6 +12,7 @@ libvmop_libcounters_la_SOURCES = libvmop/vmop.h \
 	libvmop/page.c libvmop/page.h \
 	libvmop/read.c libvmop/region.c \
 	libvmop/targets.c libvmop/targets.h \
+	libvmop/times.c libvmop/times.h libvmop/time-sample.c \
 	libvmop/user-read.c libvmop/user-read.h \
 	libvmop/watch.c
 
@@ -23,10 +24,11 @@ libvmop_libvmop_la_SOURCES = libutil/array.c libutil/error.c libutil/io.c libuti
 	libutil/dirs/safe-dir.c
 # A first CFLAGS of its own: these objects are not those of libutil.
 libvmop_libvmop_la_CFLAGS = $(AM_CFLAGS)
-libvmop_libvmop_la_LIBADD = libvmop/libcounters.la hv-interface/libevents.la -lm
+libvmop_libvmop_la_LIBADD = libvmop/libcounters.la hv-interface/libevents.la hv-interface/libruntime.la -lm
 libvmop_libvmop_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/libvmop/libvmop.map
-libvmop_libvmop_la_DEPENDENCIES = libvmop/libcounters.la hv-interface/libevents.la libvmop/libvmop.map
+libvmop_libvmop_la_DEPENDENCIES = libvmop/libcounters.la hv-interface/libevents.la hv-interface/libruntime.la \
+	libvmop/libvmop.map
 EXTRA_DIST += libvmop/libvmop.map
 include_HEADERS = libvmop/vmop.h
 
@@ -49,7 +51,9 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/readings.c libvmop/stat/readings.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
-	libvmop/stat/spread.c libvmop/stat/spread.h
+	libvmop/stat/spread.c libvmop/stat/spread.h \
+	libvmop/stat/time/task-rows.c libvmop/stat/time/task-rows.h \
+	libvmop/stat/time/time.c libvmop/stat/time/time.h
 libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
 libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
 # --net
@@ -82,7 +86,7 @@ libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate-none.c
 endif
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
 vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
-	libutil/libutil.la $(JANSSON_LIBS) -lm
+	hv-interface/libruntime.la libutil/libutil.la $(JANSSON_LIBS) -lm
 
 examplesdir = $(docdir)/examples/libvmop
 dist_examples_DATA = libvmop/examples/overflow.cc libvmop/examples/region.c

@@ -10,12 +10,13 @@
 #include "libutil/error.h"
 
 struct vmop_stat_settings {
-	char *events;	      /* never NULL after parsing */
+	char *events;	      /* NULL: none, only with is_time */
 	uint64_t interval_ms; /* 0: only the total */
 	uint64_t n_runs;
 	pid_t pid;	    /* 0: the command, or with is_all every CPU */
 	const char *domain; /* NULL, or the guest whose vCPUs' threads are counted */
 	bool is_all, is_json;
+	bool is_time;		    /* times, also without steal */
 	bool is_net, is_hypervisor; /* in place of events */
 	const char *separator;	    /* NULL: the table */
 	const char *output;	    /* NULL: stderr, or log_fd */
