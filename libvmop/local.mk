@@ -39,14 +39,29 @@ noinst_LTLIBRARIES += libvmop/stat/libstat.la
 libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/io/account.c libvmop/stat/io/account.h \
+	libvmop/stat/io/io.c libvmop/stat/io/io.h \
+	libvmop/stat/io/preload.c libvmop/stat/io/preload.h libvmop/stat/io/preload-layout.h \
+	libvmop/stat/io/report.c libvmop/stat/io/report.h \
+	libvmop/stat/io/rows.c libvmop/stat/io/rows.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
 	libvmop/stat/spread.c libvmop/stat/spread.h
 libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
-vmopstat_LDADD = libvmop/stat/libstat.la libvmop/libcounters.la hv-interface/libevents.la \
+vmopstat_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libvmop/libcounters.la hv-interface/libevents.la \
 	libutil/libutil.la $(JANSSON_LIBS) -lm
 
 examplesdir = $(docdir)/examples/libvmop
 dist_examples_DATA = libvmop/examples/overflow.cc libvmop/examples/region.c
+
+# The library that vmopstat --io loads into programs where BPF is not permitted.
+pkglib_LTLIBRARIES += vmop-appio.la
+vmop_appio_la_SOURCES = libvmop/stat/io/preload-library.c hv-interface/appio-calls.c \
+	libvmop/stat/io/preload-counts.c libvmop/stat/io/preload-counts.h
+# The functions that it replaces must be plain ones.
+vmop_appio_la_CPPFLAGS = $(AM_CPPFLAGS) -U_FORTIFY_SOURCE
+vmop_appio_la_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -fno-builtin
+vmop_appio_la_LDFLAGS = -module -avoid-version -shared
+vmop_appio_la_LIBADD = -ldl

@@ -21,7 +21,7 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100 };
+enum { KEY_JSON = 0x100, KEY_IO };
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
@@ -29,6 +29,10 @@ static const struct argp_option options[] = {
 	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
+	{"io", KEY_IO, "WORD[,WORD...]", OPTION_ARG_OPTIONAL,
+	 "Count the I/O of COMMAND or the process: time for the time of its calls, bpf or preload "
+	 "for one way of counting",
+	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "Output:", 2},
 	{"interval-print", 'I', "MS", 0, "Print the counts of every MS milliseconds, from 10 on",
@@ -89,6 +93,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'x':
 		settings->separator = arg;
 		break;
+	case KEY_IO:
+		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
+		break;
 	case KEY_JSON:
 		settings->is_json = true;
 		break;
@@ -111,6 +118,8 @@ static struct vmop_error *check(const struct vmop_stat_settings *settings)
 		why = "give a COMMAND, --pid or --all-cpus";
 	else if (settings->pid && settings->is_all)
 		why = "--pid and --all-cpus exclude each other";
+	else if (settings->is_all && settings->io.is_wanted)
+		why = "--io needs a COMMAND or --pid";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
 	else if (settings->separator && settings->is_json)
@@ -134,8 +143,9 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 	if (!err)
 		err = check(ret);
 	if (!err && !ret->events)
-		err = add_events(ret, ret->is_all ? "cpu-clock," DEFAULT_EVENTS
-						  : "task-clock," DEFAULT_EVENTS);
+		err = add_events(ret, ret->io.is_wanted ? "task-clock"
+				      : ret->is_all	? "cpu-clock," DEFAULT_EVENTS
+							: "task-clock," DEFAULT_EVENTS);
 	return err;
 }
 

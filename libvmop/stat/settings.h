@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "libutil/error.h"
+#include "libvmop/stat/io/io.h"
 
 struct vmop_stat_settings {
 	char *events;	      /* never NULL after parsing */
@@ -15,6 +16,7 @@ struct vmop_stat_settings {
 	uint64_t n_runs;
 	pid_t pid; /* 0: the command, or with is_all every CPU */
 	bool is_all, is_json;
+	struct vmop_stat_io_settings io;
 	const char *separator; /* NULL: the table */
 	const char *output;    /* NULL: stderr */
 	char **command;	       /* NULL: none */
