@@ -60,6 +60,7 @@ static const struct vmop_appio_call calls[] = {
 	{"epoll_create1",     VMOP_APPIO_OPEN,    VMOP_APPIO_NO_SIZE,	 {291, 329,  20, 357}},
 	{"memfd_create",      VMOP_APPIO_OPEN,    VMOP_APPIO_NO_SIZE,	 {319, 356, 279, 385}},
 	{"close",	      VMOP_APPIO_CLOSE,   VMOP_APPIO_NO_SIZE,	 {  3,   6,  57,   6}},
+	{"close_range",	      VMOP_APPIO_CLOSE,   VMOP_APPIO_NO_SIZE,	 {436, 436, 436, 436}},
 	{"io_uring_enter",    VMOP_APPIO_URING,   VMOP_APPIO_NO_SIZE,	 {426, 426, 426, 426}},
 	{"restart_syscall",   VMOP_APPIO_RESTART, VMOP_APPIO_NO_SIZE,	 {219,   0, 128,   0}},
 	{"socketcall",	      VMOP_APPIO_SOCKETS, VMOP_APPIO_NO_SIZE,	 { -1, 102,  -1,  -1}},

@@ -43,6 +43,24 @@ enum vmop_appio_pending {
 	VMOP_APPIO_RESTARTING, /* a handler was called, after which the call is made once more */
 };
 
+/* An element of the array of entries. The counts are first: then a NULL needs no arithmetic. */
+struct vmop_appio_slot {
+	struct vmop_appio_entry entry;
+	struct vmop_appio_key key;
+};
+
+/*
+ * Where a thread found an entry: valid while no descriptor was closed, because the same number
+ * means the same file then.
+ */
+struct vmop_appio_found {
+	int32_t fd;
+	uint32_t index;	     /* in the array */
+	uint32_t generation; /* 0: unused */
+	uint8_t call, direction, zero[2];
+};
+#define VMOP_APPIO_N_FOUND 16 /* a power of two */
+
 /* A thread's own memory. */
 struct vmop_appio_member {
 	uint32_t task; /* as in vmop_appio_key */
@@ -54,12 +72,15 @@ struct vmop_appio_member {
 	uint64_t ip, sp; /* of the pending call */
 	uint64_t entered_ns;
 	uint64_t spent_ns; /* by the pending call, before it was interrupted */
+	struct vmop_appio_found found[VMOP_APPIO_N_FOUND];
 };
 
 /* The only variable. */
 struct vmop_appio_progress {
 	uint32_t n_tasks;   /* threads that were to have a number */
 	uint32_t n_adopted; /* by walks over all tasks */
+	uint32_t n_entries; /* that were to have a place in the array */
+	uint32_t n_closed;  /* calls that may have closed a descriptor */
 };
 
 /* Counted by each CPU. */

@@ -142,11 +142,18 @@ struct {
 } tasks SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMOP_APPIO_MAX_ENTRIES);
+	__type(key, uint32_t);
+	__type(value, struct vmop_appio_slot);
+} entries SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, VMOP_APPIO_MAX_ENTRIES);
 	__type(key, struct vmop_appio_key);
-	__type(value, struct vmop_appio_entry);
-} entries SEC(".maps");
+	__type(value, uint32_t); /* index in the array */
+} indices SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -451,34 +458,46 @@ static __always_inline struct vmop_appio_counts *rest_of(const struct vmop_appio
 	return bpf_map_lookup_elem(&rests, &i);
 }
 
-/* Make an entry of a thread that has none for this key yet. */
-static __noinline struct vmop_appio_entry *new_entry(const struct vmop_appio_key *key,
-						     struct file *file)
+/* Make an entry of a thread that has none for this key yet, and set *index. */
+static __noinline struct vmop_appio_slot *new_entry(const struct vmop_appio_key *key,
+						    struct file *file, uint32_t *index)
 {
-	struct vmop_appio_entry fresh = {0};
-	if (!key)
+	if (!key || !index)
+		return NULL;
+	/* So that a counter that goes on cannot come back to 0. */
+	if (progress.n_entries >= VMOP_APPIO_MAX_ENTRIES)
+		return NULL;
+	*index = __sync_fetch_and_add(&progress.n_entries, 1);
+	struct vmop_appio_slot *slot = bpf_map_lookup_elem(&entries, index);
+	if (!slot || bpf_map_update_elem(&indices, key, index, BPF_NOEXIST) != 0)
 		return NULL;
 	if (file) {
 		const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-		bpf_probe_read_kernel_str(fresh.name, sizeof(fresh.name), name);
+		bpf_probe_read_kernel_str(slot->entry.name, sizeof(slot->entry.name), name);
 	}
 	struct vmop_appio_task *task = bpf_map_lookup_elem(&tasks, &key->task);
 	if (task)
 		bpf_get_current_comm(task->name, sizeof(task->name));
-	bpf_map_update_elem(&entries, key, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&entries, key);
+	slot->key = *key;
+	return slot;
 }
 
+/* Find the counts of a key, and set *ret_index, if they are an entry's. */
 static __always_inline struct vmop_appio_counts *counts_of(const struct vmop_appio_key *key,
-							   struct file *file)
+							   struct file *file, uint32_t *ret_index)
 {
-	struct vmop_appio_entry *entry = NULL;
+	struct vmop_appio_slot *slot = NULL;
+	*ret_index = VMOP_APPIO_MAX_ENTRIES;
 	if (key->task) {
-		entry = bpf_map_lookup_elem(&entries, key);
-		if (!entry)
-			entry = new_entry(key, file);
+		const uint32_t *index = bpf_map_lookup_elem(&indices, key);
+		if (index) {
+			*ret_index = *index;
+			slot = bpf_map_lookup_elem(&entries, ret_index);
+		} else {
+			slot = new_entry(key, file, ret_index);
+		}
 	}
-	return entry ? &entry->counts : rest_of(key);
+	return slot ? &slot->entry.counts : rest_of(key);
 }
 
 static __always_inline void add_outcome(struct vmop_appio_counts *counts, const struct call *call,
@@ -508,34 +527,65 @@ static __always_inline void add_outcome(struct vmop_appio_counts *counts, const 
 		counts->shorts++;
 }
 
-static __noinline int add_side(const struct call *call, uint32_t number, uint32_t is_second)
+/* Where an entry that this thread found before is noted. */
+static __always_inline struct vmop_appio_found *found_at(struct vmop_appio_member *own, int32_t fd,
+							 uint8_t call)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	if (!call)
-		return 0;
-	struct vmop_appio_key key = {
-		.task = number, .fd = is_second ? call->fds[1] : call->fds[0], .call = call->id};
-	struct file *file = file_of(task, key.fd);
-	set_file(&key, file);
-	if (call->class == VMOP_APPIO_PIPE)
-		key.direction = file && BPF_CORE_READ(file, f_mode) & FMODE_WRITE ? VMOP_APPIO_OUT
-										  : VMOP_APPIO_IN;
-	else
-		key.direction = is_second || call->class == VMOP_APPIO_WRITE;
-	struct vmop_appio_counts *counts = counts_of(&key, file);
-	if (!counts)
-		return 0;
-	add_outcome(counts, call, key.direction);
-	if (!is_second)
-		counts->time_ns += call->time_ns;
-	return 0;
+	return &own->found[((uint32_t)fd * 5 + call) & (VMOP_APPIO_N_FOUND - 1)];
 }
 
-static __always_inline void add_call(const struct call *call, uint32_t number)
+/* Find the counts of one side of a call by its file. */
+static __noinline struct vmop_appio_counts *
+find_counts(struct vmop_appio_member *own, const struct call *call, int32_t fd, uint32_t direction)
 {
-	add_side(call, number, 0);
+	uint32_t index, generation = progress.n_closed + 1;
+	if (!own || !call)
+		return NULL;
+	struct vmop_appio_key key = {
+		.task = own->task, .fd = fd, .call = call->id, .direction = (uint8_t)direction};
+	struct file *file = file_of(bpf_get_current_task_btf(), fd);
+	set_file(&key, file);
+	if (call->class == VMOP_APPIO_PIPE && file)
+		key.direction = !!(BPF_CORE_READ(file, f_mode) & FMODE_WRITE);
+	struct vmop_appio_counts *counts = counts_of(&key, file, &index);
+	/* What is no file now can become one without a close. */
+	if (counts && index < VMOP_APPIO_MAX_ENTRIES && (file || fd < 0) &&
+	    call->class != VMOP_APPIO_PIPE) {
+		struct vmop_appio_found *found = found_at(own, fd, call->id);
+		*found = (struct vmop_appio_found){.fd = fd,
+						   .index = index,
+						   .generation = generation,
+						   .call = call->id,
+						   .direction = key.direction};
+	}
+	return counts;
+}
+
+static __always_inline void add_side(struct vmop_appio_member *own, const struct call *call,
+				     int32_t fd, uint8_t direction, uint64_t time_ns)
+{
+	const struct vmop_appio_found *found = found_at(own, fd, call->id);
+	struct vmop_appio_counts *counts = NULL;
+	if (found->generation == progress.n_closed + 1 && found->fd == fd &&
+	    found->call == call->id && found->direction == direction) {
+		uint32_t index = found->index;
+		struct vmop_appio_slot *slot = bpf_map_lookup_elem(&entries, &index);
+		if (slot)
+			counts = &slot->entry.counts;
+	}
+	if (!counts)
+		counts = find_counts(own, call, fd, direction);
+	if (!counts)
+		return;
+	add_outcome(counts, call, direction);
+	counts->time_ns += time_ns;
+}
+
+static __always_inline void add_call(const struct call *call, struct vmop_appio_member *own)
+{
+	add_side(own, call, call->fds[0], call->class == VMOP_APPIO_WRITE, call->time_ns);
 	if (call->class == VMOP_APPIO_COPY)
-		add_side(call, number, 1);
+		add_side(own, call, call->fds[1], VMOP_APPIO_OUT, 0);
 }
 
 /* Count bits of a word: BPF has no instruction for it. */
@@ -590,7 +640,7 @@ static __always_inline void give_up(struct vmop_appio_member *own)
 	call.fds[1] = own->fds[1];
 	own->pending = VMOP_APPIO_SETTLED;
 	own->spent_ns = 0;
-	add_call(&call, own->task);
+	add_call(&call, own);
 }
 
 /* Note a call that the kernel will make once more, or end with EINTR. */
@@ -721,9 +771,16 @@ int vmop_appio_leave(uint64_t *ctx)
 		settle(own, &call, regs);
 	if (call.class == VMOP_APPIO_RESTART) /* of another call than these */
 		return 0;
-	if (call.form != VMOP_APPIO_NO_SIZE && call.result >= 0)
+	/* Before the entry is looked up: after it the number may be another file's. */
+	if (call.class == VMOP_APPIO_CLOSE || call.class == VMOP_APPIO_OPEN)
+		__sync_fetch_and_add(&progress.n_closed, 1);
+	if (call.form == VMOP_APPIO_SIZE) {
+		call.bytes = (uint64_t)call.result;
+		call.wanted = call.args[2];
+	} else if (call.form != VMOP_APPIO_NO_SIZE && call.result >= 0) {
 		find_sizes(&call);
-	add_call(&call, own->task);
+	}
+	add_call(&call, own);
 	if (call.class == VMOP_APPIO_OPEN && call.result >= 0)
 		note_open(task, own->task);
 	return 0;
@@ -775,6 +832,7 @@ int vmop_appio_exec(uint64_t *ctx)
 		return 0;
 	own->state = VMOP_APPIO_COUNTED;
 	own->pending = VMOP_APPIO_SETTLED;
+	__sync_fetch_and_add(&progress.n_closed, 1); /* O_CLOEXEC */
 	note_task(task, own->task);
 	return 0;
 }
@@ -920,14 +978,18 @@ int vmop_appio_complete(uint64_t *ctx)
 	else
 		result = (int32_t)ctx[3];
 	int direction = direction_of(opcode);
-	if (direction < 0)
+	if (direction < 0) {
+		/* It may have been a close. */
+		__sync_fetch_and_add(&progress.n_closed, 1);
 		return 0;
+	}
 	struct vmop_appio_key key = {.task = own->task,
 				     .fd = -1,
 				     .call = settings.complete,
 				     .direction = (uint8_t)direction};
 	set_file(&key, file);
-	struct vmop_appio_counts *counts = counts_of(&key, file);
+	uint32_t index;
+	struct vmop_appio_counts *counts = counts_of(&key, file, &index);
 	if (!counts)
 		return 0;
 	/* Workers of one process share an entry. */

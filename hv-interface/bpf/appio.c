@@ -32,8 +32,8 @@ struct vmop_appio {
 	const char *no_faults, *no_uring;
 	int n_cpus;
 	/* Room for one read. */
-	struct vmop_appio_key *keys;
-	struct vmop_appio_entry *entries;
+	uint32_t *indices;
+	struct vmop_appio_slot *slots;
 	void *per_cpu;
 };
 
@@ -260,14 +260,14 @@ struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
 	fill_tables(&appio->settings);
 	appio->n_cpus = libbpf_num_possible_cpus();
 	appio->n_cpus = appio->n_cpus > 0 ? appio->n_cpus : 1;
-	appio->keys = calloc(BATCH, sizeof(*appio->keys));
-	appio->entries = calloc(BATCH, sizeof(*appio->entries));
+	appio->indices = calloc(BATCH, sizeof(*appio->indices));
+	appio->slots = calloc(BATCH, sizeof(*appio->slots));
 	appio->per_cpu = calloc((size_t)appio->n_cpus, sizeof(union {
 					struct vmop_appio_counts counts;
 					struct vmop_appio_losses losses;
 				}));
 	struct vmop_error *err = NULL;
-	if (!appio->keys || !appio->entries || !appio->per_cpu)
+	if (!appio->indices || !appio->slots || !appio->per_cpu)
 		err = &vmop_error_no_memory;
 	if (!err)
 		err = check_permission();
@@ -297,8 +297,8 @@ void vmop_appio_destroy(struct vmop_appio *appio)
 		return;
 	vmop_appio_stop(appio);
 	bpf_object__close(appio->object);
-	free(appio->keys);
-	free(appio->entries);
+	free(appio->indices);
+	free(appio->slots);
 	free(appio->per_cpu);
 	free(appio);
 }
@@ -310,19 +310,12 @@ static struct vmop_error *cannot_read(int os_errno)
 	return vmop_error_os(os_errno, "reading the counts of I/O");
 }
 
-static struct vmop_error *read_tasks(struct vmop_appio *appio, const struct vmop_appio_sink *sink,
-				     struct vmop_appio_facts *facts)
+static struct vmop_error *read_tasks(struct vmop_appio *appio, uint32_t n,
+				     const struct vmop_appio_sink *sink)
 {
-	struct vmop_appio_progress progress;
-	uint32_t zero = 0;
-	int data = bpf_map__fd(bpf_object__find_map_by_name(appio->object, ".bss"));
-	if (bpf_map_lookup_elem(data, &zero, &progress) != 0)
-		return cannot_read(errno);
-	uint32_t n = progress.n_tasks;
-	facts->n_tasks = n;
+	struct vmop_error *err = NULL;
 	if (n > VMOP_APPIO_MAX_TASKS)
 		n = VMOP_APPIO_MAX_TASKS;
-	struct vmop_error *err = NULL;
 	for (uint32_t i = 1; !err && i <= n; i++) {
 		struct vmop_appio_task task;
 		if (bpf_map_lookup_elem(map_fd(appio, "tasks"), &i, &task) != 0)
@@ -333,24 +326,38 @@ static struct vmop_error *read_tasks(struct vmop_appio *appio, const struct vmop
 	return err;
 }
 
-static struct vmop_error *read_entries(struct vmop_appio *appio, const struct vmop_appio_sink *sink)
+/* Pass n slots of the array's. One that has no key yet is being made. */
+static struct vmop_error *pass_slots(struct vmop_appio *appio, uint32_t n,
+				     const struct vmop_appio_sink *sink)
 {
 	struct vmop_error *err = NULL;
-	uint32_t position = 0, *at = NULL;
-	bool is_over = false;
-	while (!err && !is_over) {
-		uint32_t n = BATCH;
-		int status = bpf_map_lookup_batch(map_fd(appio, "entries"), at, &position,
-						  appio->keys, appio->entries, &n, NULL);
-		is_over = status != 0;
-		if (status != 0 && errno != ENOENT)
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct vmop_appio_slot *slot = &appio->slots[i];
+		slot->entry.name[sizeof(slot->entry.name) - 1] = '\0';
+		if (slot->key.task)
+			err = sink->put_entry(sink->data, &slot->key, &slot->entry);
+	}
+	return err;
+}
+
+static struct vmop_error *read_entries(struct vmop_appio *appio, uint32_t n_entries,
+				       const struct vmop_appio_sink *sink)
+{
+	struct vmop_error *err = NULL;
+	uint32_t position = 0, *at = NULL, n_read = 0;
+	if (n_entries > VMOP_APPIO_MAX_ENTRIES)
+		n_entries = VMOP_APPIO_MAX_ENTRIES;
+	while (!err && n_read < n_entries) {
+		uint32_t n = n_entries - n_read < BATCH ? n_entries - n_read : BATCH;
+		if (bpf_map_lookup_batch(map_fd(appio, "entries"), at, &position, appio->indices,
+					 appio->slots, &n, NULL) != 0 &&
+		    errno != ENOENT)
 			return cannot_read(errno);
+		if (!n)
+			break;
 		at = &position;
-		for (uint32_t i = 0; !err && i < n; i++) {
-			struct vmop_appio_entry *entry = &appio->entries[i];
-			entry->name[sizeof(entry->name) - 1] = '\0';
-			err = sink->put_entry(sink->data, &appio->keys[i], entry);
-		}
+		n_read += n;
+		err = pass_slots(appio, n, sink);
 	}
 	return err;
 }
@@ -434,10 +441,17 @@ struct vmop_error *vmop_appio_read(struct vmop_appio *appio, const struct vmop_a
 				   struct vmop_appio_facts *ret)
 {
 	*ret = (struct vmop_appio_facts){0};
+	struct vmop_appio_progress progress;
+	uint32_t zero = 0;
+	int data = bpf_map__fd(bpf_object__find_map_by_name(appio->object, ".bss"));
 	struct vmop_error *err = read_losses(appio, ret);
+	if (!err && bpf_map_lookup_elem(data, &zero, &progress) != 0)
+		err = cannot_read(errno);
+	if (err)
+		return err;
+	ret->n_tasks = progress.n_tasks;
+	err = read_tasks(appio, progress.n_tasks, sink);
 	if (!err)
-		err = read_tasks(appio, sink, ret);
-	if (!err)
-		err = read_entries(appio, sink);
+		err = read_entries(appio, progress.n_entries, sink);
 	return err ? err : read_rests(appio, sink);
 }

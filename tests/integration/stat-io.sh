@@ -1,120 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vmopstat --io counts what a program that knows its own I/O did: each call's number, bytes and
-# outcomes, over threads, children, signals, 32-bit calls and io_uring; by BPF and by a library.
-# shellcheck source=tests/integration/common.sh
-. "$(dirname "$0")/common.sh"
-stat=$build/vmopstat
-known=$build/tests/fixtures/known-io
-check=$VMOP_SRCDIR/tests/integration/stat-io-check.py
-export VMOP_APPIO_DIR="$build/.libs"
+# vmopstat --io: parts, bounds, running processes, intervals, runs and formats.
+# shellcheck source=tests/integration/stat-io-common.sh
+. "$(dirname "$0")/stat-io-common.sh"
 
-# json EXPRESSION FILE: evaluate with rows, the list of the file's objects.
-json() {
-	python3 -c 'import json, sys; rows = [json.loads(line) for line in open(sys.argv[2])]
-facts = [r for r in rows if r.get("io") == "facts"][0]
-value = lambda name: [r for r in rows if r.get("event") == name][0]["counter-value"]
-print(eval(sys.argv[1]))' "$1" "$2"
-}
-# exact WAY PART...: compare known-io's own counts with those of vmopstat.
-exact() {
-	way=$1
-	shift
-	"$stat" --io="$way" --json -o "$work/counted" -- "$known" "$work/known" "$@" ||
-		fail "exit $? of vmopstat --io=$way with $*"
-	python3 "$check" "$work/known" "$work/counted" "$work/base" >"$work/differences"
-	is "known-io $* by $way: $(cat "$work/differences")" "$(wc -l <"$work/differences")" -eq 0
-	# An empty list would agree with everything.
-	is "calls that known-io made" "$(wc -l <"$work/known")" -gt 1
-}
-
-# ---- by the library: for everybody ----
-base_of() { # WAY
-	"$stat" --io="$1" --json -o "$work/base" "$known" "$work/known" || fail "exit $? of vmopstat --io=$1"
-}
-base_of preload
-exact preload libc
-is "the way" "$(json 'facts["way"]' "$work/counted")" = preload
-is "what the library does not see" "$(json '"does not see" in facts["no-faults"]' "$work/counted")" = True
-is "threads" "$(json 'facts["threads"]' "$work/counted")" -eq 1
-exact preload,time libc
-is "time of reads" "$(json 'value("io-read-time") > 0' "$work/counted")" = True
-# A child, and a program that it executes.
-"$stat" --io=preload --json -o "$work/out" sh -c "dd if=/dev/zero of=/dev/null bs=777 count=100 status=none; :"
-is "bytes of a child" "$(json 'value("io-write-bytes")' "$work/out")" -eq 77700
-# Programs that it does not see: no number, but the reason.
-if printf 'int main(void) { return 0; }' | "${VMOP_CC##* }" -static -o "$work/static" -x c - 2>/dev/null; then
-	"$stat" --io=preload --json -o "$work/out" "$work/static"
-	is "no counts of a static program" "$(json 'value("io-read-calls") is None and "static" in facts["no-counts"]' "$work/out")" = True
-	"$stat" --io=preload --json -o "$work/out" sh -c "'$work/static'; :"
-	is "a static child is named" "$(json 'facts["programs-unseen"]' "$work/out")" -eq 1
-fi
-# Its environment is the command's own.
-# shellcheck disable=SC2016 # for the shell that it is given to
-is "LD_PRELOAD of before stays" "$(LD_PRELOAD='' "$stat" --io=preload -o "$work/out" sh -c 'echo ${LD_PRELOAD##*/}')" = vmop-appio.so
-is "shared memory that is left" "$(find /dev/shm /tmp -maxdepth 1 -name 'vmop-appio-*' -newer "$work/known" | wc -l)" -eq 0
-
-for wrong in '--io -a' '--io=times true' '--io=preload -p 1'; do
-	status=0
-	# shellcheck disable=SC2086 # words
-	"$stat" $wrong >"$work/out" 2>"$work/err" || status=$?
-	is "exit status of vmopstat $wrong" $status -ge 2
-	is "lines of its message: $(cat "$work/err")" "$(wc -l <"$work/err")" -eq 1
-done
-
-# ---- by BPF ----
-"$stat" --io=bpf -o "$work/out" true 2>"$work/err" || {
-	[ "$failed" -eq 0 ] || finish
-	skip "not by BPF: $(cat "$work/err")"
-}
+need_bpf
 base_of bpf
-for part in file threads forks pipes signals sockets selects libc descriptors; do
-	exact bpf $part
-	is "nothing is left out of $part" "$(json 'sum(facts[k] for k in ("left-out", "end-unknown", "vectors-unread", "threads-lost", "missed"))' "$work/counted")" -eq 0
-done
-exact bpf,time file pipes sockets
-is "times of reads and writes" "$(json 'value("io-read-time") > 0 and value("io-write-time") > 0' "$work/counted")" = True
-# The time of a call that waits is that of the wait.
-"$stat" --io=time --json -o "$work/out" sh -c 'sleep 0.4 | cat'
-is "ms of a read that waits" "$(json '300 < value("io-read-time") < 3000' "$work/out")" = True
-[ "$(uname -m)" != x86_64 ] || exact bpf narrow
-if "$known" "$work/known" uring 2>"$work/err"; then
-	exact bpf uring
-else
-	echo "not tried: $(cat "$work/err")"
-fi
-
-# A real 32-bit program, where the compiler makes one and the kernel runs it.
-cat >"$work/narrow.c" <<'END'
-static int call(int n, int b, const void *c, int d)
-{
-	int result;
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(n), "b"(b), "c"(c), "d"(d) : "memory");
-	return result;
-}
-void _start(void)
-{
-	static char bytes[64];
-	static const struct { char *at; unsigned len; } vector[2] = {{bytes, 10}, {bytes, 20}};
-	int fd = call(5, (int)"/dev/null", (void *)2, 0); /* open */
-	for (int i = 0; i < 12; i++) {
-		call(4, fd, bytes, 33);	  /* write */
-		call(146, fd, vector, 2); /* writev */
-		call(3, fd, bytes, 10);	  /* read: the end of the file */
-	}
-	call(1, 0, 0, 0);
-}
-END
-if "${VMOP_CC##* }" -m32 -O1 -ffreestanding -fno-pic -no-pie -fno-stack-protector -nostdlib -static -o "$work/narrow" "$work/narrow.c" 2>/dev/null &&
-	"$work/narrow"; then
-	"$stat" --io --json -o "$work/out" "$work/narrow"
-	is "bytes written by a 32-bit program" "$(json 'value("io-write-bytes")' "$work/out")" -eq $((12 * 63))
-	is "its reads at the end of the file" "$(json 'value("io-read-eof")' "$work/out")" -eq 12
-	is "its open" "$(json 'value("io-open-calls")' "$work/out")" -eq 1
-else
-	echo "not tried: a 32-bit program"
-fi
-
 # Faults in a mapped file: 64 pages, and no other call's.
 "$stat" --io=bpf --json -o "$work/counted" "$known" "$work/known" map
 before=$(json 'value("io-file-faults")' "$work/base")
@@ -153,7 +44,7 @@ pid=$!
 "$stat" --io --json -o "$work/out" -p $pid sh -c "echo go >'$work/fifo'; sleep 20"
 wait $pid
 is "bytes of a running process" "$(json 'value("io-write-bytes")' "$work/out")" -eq 150000
-is "kind of a descriptor that was open" "$(json 'any(r["kind"] == "pipe" and r["descriptor"] == 3 and r["bytes"] == 3 for r in rows if r.get("io") == "descriptor")' "$work/out")" = True
+is "kind of a descriptor that was open" "$(json 'any(r["kind"] == "pipe" and r["descriptor"] == 0 and r["bytes"] == 3 for r in rows if r.get("io") == "descriptor")' "$work/out")" = True
 # Only that process: neither this shell's nor vmopstat's.
 sleep 30 &
 pid=$!
@@ -184,35 +75,4 @@ is "what others pay" "$(grep -c 'ns for a system call' "$work/out")" -eq 1
 "$stat" --io -x';' -o "$work/out" dd if=/dev/zero of=/dev/null bs=100 count=50 status=none
 is "bytes in fields" "$(sed -n 's/^\([0-9]*\);;io-write-bytes;.*/\1/p' "$work/out")" -eq 5000
 is "bytes by kind in fields" "$(sed -n 's/^io-kind;write;50;\([0-9]*\);.*/\1/p' "$work/out")" -eq 5000
-
-# fio knows its own numbers as well.
-if command -v fio >/dev/null; then
-	for job in "sync randrw 4096 1" "psync randwrite 16384 4" "vsync read 8192 2" "pvsync2 randread 512 2" "splice write 65536 1" "mmap randread 4096 1"; do
-		# shellcheck disable=SC2086 # words
-		set -- $job
-		"$stat" --io --json -o "$work/out" fio --name=job --ioengine="$1" --rw="$2" --bs="$3" --numjobs="$4" --size=2M --directory="$work" \
-			--thread --group_reporting --output-format=json --output="$work/fio" --fallocate=none --randrepeat=1 >"$work/log" 2>&1 ||
-			{ fail "fio: $(cat "$work/log")"; continue; }
-		# Only the files of the job: fio reads and writes others for itself.
-		python3 - "$work/out" "$work/fio" "$1" >"$work/fio-differences" <<'END'
-import json, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
-job = json.load(open(sys.argv[2]))["jobs"][0]
-for direction in "read", "write":
-    ours = [r for r in rows if r.get("io") == "descriptor" and r["name"].startswith("job.") and r["direction"] == direction]
-    calls, size = sum(r["calls"] for r in ours), sum(r["bytes"] for r in ours)
-    ios, total = job[direction]["total_ios"], job[direction]["io_bytes"]
-    if sys.argv[3] == "mmap":
-        ios = total = 0
-    # Before it reads, fio writes the files: not part of its numbers.
-    laid_out = direction == "write" and job["read"]["total_ios"] > 0
-    print(direction, "fio", ios, total, "vmopstat", calls, size, "ok" if laid_out or (ios, total) == (calls, size) else "DIFFERENT")
-END
-		is "fio $job: $(cat "$work/fio-differences")" "$(grep -c DIFFERENT "$work/fio-differences")" -eq 0
-		is "fio did something" "$(wc -l <"$work/fio-differences")" -eq 2
-		rm -f "$work"/job.*
-	done
-else
-	echo "not tried: fio is not installed"
-fi
 finish

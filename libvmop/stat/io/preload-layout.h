@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The memory that vmopstat shares with the processes that have loaded vmop-appio.so. A thread takes
- * a number, and an entry for each of its keys: it is the only one that writes there. The file is
- * sparse.
+ * a number, and an entry for each of its keys: it is the only one that writes there. The memory
+ * is taken page by page, as it is used.
  */
 #ifndef VMOP_LIBVMOP_STAT_IO_PRELOAD_LAYOUT_H
 #define VMOP_LIBVMOP_STAT_IO_PRELOAD_LAYOUT_H

@@ -11,7 +11,8 @@
 #include "libutil/cleanup.h"
 
 struct vmop_stat_io_preload {
-	char path[64];
+	int fd;
+	char path[64]; /* of the descriptor, for programs of the same user */
 	struct vmop_preload *memory;
 	char *old_preload; /* NULL: LD_PRELOAD was not set */
 	bool is_environment_changed;
@@ -31,26 +32,24 @@ static struct vmop_error *find_library(char **ret)
 	return err;
 }
 
+/*
+ * Make a file that has no name but that of this process's descriptor, and keeps its size: a program
+ * that made it smaller would end vmopstat by a signal.
+ */
 static struct vmop_error *make_memory(struct vmop_stat_io_preload *preload)
 {
-	snprintf(preload->path, sizeof(preload->path), "/dev/shm/vmop-appio-XXXXXX");
-	_cleanup_close_ int fd = mkostemp(preload->path, O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(preload->path, sizeof(preload->path), "/tmp/vmop-appio-XXXXXX");
-		fd = mkostemp(preload->path, O_CLOEXEC);
-	}
-	if (fd < 0) {
-		preload->path[0] = '\0';
-		return vmop_error_os(errno, "/tmp/vmop-appio-XXXXXX");
-	}
-	if (ftruncate(fd, sizeof(*preload->memory)) != 0)
-		return vmop_error_os(errno, "%s", preload->path);
-	preload->memory =
-		mmap(NULL, sizeof(*preload->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	preload->fd = memfd_create("vmop-appio", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (preload->fd < 0 || ftruncate(preload->fd, sizeof(*preload->memory)) != 0 ||
+	    fcntl(preload->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return vmop_error_os(errno, "memory for the counts of I/O");
+	preload->memory = mmap(NULL, sizeof(*preload->memory), PROT_READ | PROT_WRITE, MAP_SHARED,
+			       preload->fd, 0);
 	if (preload->memory == MAP_FAILED) {
 		preload->memory = NULL;
-		return vmop_error_os(errno, "%s", preload->path);
+		return vmop_error_os(errno, "memory for the counts of I/O");
 	}
+	snprintf(preload->path, sizeof(preload->path), "/proc/%d/fd/%d", (int)getpid(),
+		 preload->fd);
 	return NULL;
 }
 
@@ -92,6 +91,7 @@ struct vmop_error *vmop_stat_io_preload_create(bool has_times, struct vmop_stat_
 	*ret = NULL;
 	if (!preload)
 		return &vmop_error_no_memory;
+	preload->fd = -1;
 	struct vmop_error *err = make_memory(preload);
 	if (!err)
 		err = change_environment(preload);
@@ -112,8 +112,8 @@ void vmop_stat_io_preload_destroy(struct vmop_stat_io_preload *preload)
 	restore_environment(preload);
 	if (preload->memory)
 		munmap(preload->memory, sizeof(*preload->memory));
-	if (*preload->path)
-		unlink(preload->path);
+	if (preload->fd >= 0)
+		close(preload->fd);
 	free(preload->old_preload);
 	free(preload);
 }
