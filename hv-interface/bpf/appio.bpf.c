@@ -371,8 +371,11 @@ static __always_inline bool size_messages(struct call *call)
 	return done;
 }
 
-/* Set the bytes and whether there should have been more: wanted is above result then. */
-static __noinline int find_sizes(struct call *call)
+/*
+ * Set the bytes and whether there should have been more: wanted is above result then. Functions
+ * that are not static are verified once, and not again for each way that leads to them.
+ */
+__noinline int vmop_appio_find_sizes(struct call *call)
 {
 	bool done = true;
 	if (!call)
@@ -561,11 +564,16 @@ find_counts(struct vmop_appio_member *own, const struct call *call, int32_t fd, 
 	return counts;
 }
 
-static __always_inline void add_side(struct vmop_appio_member *own, const struct call *call,
-				     int32_t fd, uint8_t direction, uint64_t time_ns)
+/* Add one side of a call: its second one is the output of a copy. */
+__noinline int vmop_appio_add_side(struct vmop_appio_member *own, const struct call *call,
+				   uint32_t is_second)
 {
-	const struct vmop_appio_found *found = found_at(own, fd, call->id);
 	struct vmop_appio_counts *counts = NULL;
+	if (!own || !call)
+		return 0;
+	int32_t fd = is_second ? call->fds[1] : call->fds[0];
+	uint8_t direction = is_second || call->class == VMOP_APPIO_WRITE;
+	const struct vmop_appio_found *found = found_at(own, fd, call->id);
 	if (found->generation == progress.n_closed + 1 && found->fd == fd &&
 	    found->call == call->id && found->direction == direction) {
 		uint32_t index = found->index;
@@ -576,16 +584,18 @@ static __always_inline void add_side(struct vmop_appio_member *own, const struct
 	if (!counts)
 		counts = find_counts(own, call, fd, direction);
 	if (!counts)
-		return;
+		return 0;
 	add_outcome(counts, call, direction);
-	counts->time_ns += time_ns;
+	if (!is_second)
+		counts->time_ns += call->time_ns;
+	return 0;
 }
 
 static __always_inline void add_call(const struct call *call, struct vmop_appio_member *own)
 {
-	add_side(own, call, call->fds[0], call->class == VMOP_APPIO_WRITE, call->time_ns);
+	vmop_appio_add_side(own, call, 0);
 	if (call->class == VMOP_APPIO_COPY)
-		add_side(own, call, call->fds[1], VMOP_APPIO_OUT, 0);
+		vmop_appio_add_side(own, call, 1);
 }
 
 /* Count bits of a word: BPF has no instruction for it. */
@@ -778,7 +788,7 @@ int vmop_appio_leave(uint64_t *ctx)
 		call.bytes = (uint64_t)call.result;
 		call.wanted = call.args[2];
 	} else if (call.form != VMOP_APPIO_NO_SIZE && call.result >= 0) {
-		find_sizes(&call);
+		vmop_appio_find_sizes(&call);
 	}
 	add_call(&call, own);
 	if (call.class == VMOP_APPIO_OPEN && call.result >= 0)
