@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/active/agent-link.h"
+#include "daemon/active/vsock.h"
 #include "daemon/xen/agent-messages.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-check.h"
@@ -18,10 +20,12 @@
 #define VMOP_AGENT_LOOK_EVERY_MS 500
 #endif
 #define ALERT_LOOK_EVERY_MS 20
+#define CONNECTED_LOOK_EVERY_MS 100
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_agent_messages *mail; /* NULL: the caller owns the store */
+	struct vmop_agent_messages *mail; /* in a domain of Xen; else NULL */
+	struct vmop_agent_link *link;	  /* in a guest of KVM; else NULL */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
 };
@@ -33,7 +37,8 @@ static uint64_t count_samples(const struct vmop_agent *agent)
 	return status.profiler_stats.samples;
 }
 
-/* ---- dom0's commands ----------------------------------------------------------------- */
+/* ---- the initiator's commands -----------------------------------------------------------------
+ */
 
 /* The events of the next session. */
 static struct vmop_error *take_events(struct vmop_agent *agent, const char *text)
@@ -47,10 +52,13 @@ static struct vmop_error *take_events(struct vmop_agent *agent, const char *text
 		err = vmop_setup_set(&agent->daemon->setup, "event", word, append);
 		append = true;
 	}
-	return err ? vmop_error_prefix(err, "dom0's text of events") : NULL;
+	return err ? vmop_error_prefix(err, "the host's events") : NULL;
 }
 
-/* Do all that takes time before dom0 begins sampling; Xen samples the other domains meanwhile. */
+/*
+ * Do all that takes time before the initiator begins sampling; Xen samples the other domains
+ * meanwhile. A perf source samples from here on.
+ */
 static struct vmop_error *open_session(struct vmop_agent *agent, const char *text)
 {
 	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
@@ -59,11 +67,11 @@ static struct vmop_error *open_session(struct vmop_agent *agent, const char *tex
 	return err ? err : vmop_daemon_start(agent->daemon, NULL, 0);
 }
 
-/* End the session and report err, if there is one, to dom0. */
+/* End the session and report err, if there is one, to the initiator. */
 static void answer(struct vmop_agent *agent, enum vmop_active_word word, struct vmop_error *err)
 {
 	if (err) {
-		vmop_log_warning("dom0's session does not begin here: %s", err->message);
+		vmop_log_warning("the host's session does not begin here: %s", err->message);
 		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_daemon_stop(agent->daemon));
 	}
 	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : word,
@@ -107,10 +115,18 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 	_cleanup_(vmop_error_cleanup) struct vmop_error *err =
 		end(agent, !strcmp(text, "pause"), &n);
 	if (err)
-		vmop_log_warning("at the end of dom0's session: %s", err->message);
+		vmop_log_warning("at the end of the host's session: %s", err->message);
 	snprintf(samples, sizeof(samples), "%" PRIu64, n);
 	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : VMOP_ACTIVE_LEFT,
 				 err ? err->message : samples);
+}
+
+static unsigned pause_ms(const struct vmop_agent *agent, bool is_alert)
+{
+	if (is_alert)
+		return ALERT_LOOK_EVERY_MS;
+	return agent->link && vmop_agent_link_is_up(agent->link) ? CONNECTED_LOOK_EVERY_MS
+								 : VMOP_AGENT_LOOK_EVERY_MS;
 }
 
 /* Set the time of the next read. It is soon while Xen waits for this domain. */
@@ -119,8 +135,7 @@ static void arm(struct vmop_agent *agent)
 	bool is_alert = vmop_active_agent_is_alert(&agent->active);
 	if (agent->mail)
 		vmop_agent_messages_hurry(agent->mail, is_alert);
-	sd_event_source_set_time_relative(
-		agent->timer, (is_alert ? ALERT_LOOK_EVERY_MS : VMOP_AGENT_LOOK_EVERY_MS) * 1000);
+	sd_event_source_set_time_relative(agent->timer, UINT64_C(1000) * pause_ms(agent, is_alert));
 	sd_event_source_set_enabled(agent->timer, SD_EVENT_ONESHOT);
 }
 
@@ -173,7 +188,8 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 	return NULL;
 }
 
-struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
+/* Create the agent of a domain of Xen. */
+static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
 	struct vmop_agent_messages *mail = NULL;
 	struct vmop_active_store *store;
@@ -193,6 +209,29 @@ struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_age
 	return NULL;
 }
 
+/* Create the agent of a guest of KVM, which samples by its own perf. */
+static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop_agent **ret)
+{
+	struct vmop_agent_link *link = NULL;
+	struct vmop_error *err = vmop_active_vsock_check();
+	if (!err)
+		err = vmop_agent_link_create(vmop_active_vsock_dial, &link);
+	if (!err)
+		err = vmop_agent_create_over(daemon, vmop_agent_link_store(link), ret);
+	if (err) {
+		vmop_agent_link_destroy(link);
+		return err;
+	}
+	(*ret)->link = link;
+	daemon->source = vmop_source_find("perf");
+	return NULL;
+}
+
+struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
+{
+	return vmop_active_is_domu() ? create_for_xen(daemon, ret) : create_for_kvm(daemon, ret);
+}
+
 void vmop_agent_destroy(struct vmop_agent *agent)
 {
 	if (!agent)
@@ -200,5 +239,6 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	sd_event_source_disable_unref(agent->timer);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
 	vmop_agent_messages_close(agent->mail);
+	vmop_agent_link_destroy(agent->link);
 	free(agent);
 }

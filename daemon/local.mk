@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
+	daemon/active/agent-link.c daemon/active/agent-link.h \
+	daemon/active/guests.c daemon/active/guests.h \
+	daemon/active/identify.c daemon/active/identify.h \
+	daemon/active/link.c daemon/active/link.h \
+	daemon/active/links.c daemon/active/links.h \
+	daemon/active/vsock.c daemon/active/vsock.h \
 	daemon/profile/aggregate.c daemon/profile/aggregate.h \
 	daemon/profile/attribute.c daemon/profile/attribute.h \
 	daemon/guest/domain.c daemon/guest/domain.h \
@@ -67,13 +73,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/jit/code-pages.c daemon/host/jit/code-pages.h \
 	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
-	daemon/host/proc-text.c daemon/host/proc-text.h \
 	daemon/host/process.c daemon/host/process.h \
-	daemon/host/procfs.c daemon/host/procfs.h \
 	daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
 	daemon/profile/sample-key.h \
 	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
-	daemon/host/readers.c daemon/host/readers.h \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
@@ -87,7 +90,6 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/stack/tables.c daemon/stack/tables.h \
 	daemon/stack/tree.c daemon/stack/tree.h \
 	daemon/stack/waiting.c daemon/stack/waiting.h \
-	daemon/guest/vmm.c daemon/guest/vmm.h \
 	daemon/host/unattributed.h \
 	daemon/xen/agent-messages.h \
 	daemon/xen/domains.c daemon/xen/domains.h \

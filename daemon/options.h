@@ -42,7 +42,12 @@ struct vmop_profiler_options {
 	struct vmop_stack_options stacks;
 	bool keeps_tasks; /* store a row for each short-lived task as well: host/short-lived.h */
 	const char *proc_root; /* the directory that contains /proc and /sys; "" except in tests */
-	bool is_replay;	       /* the records are of another machine: do not examine this one */
+	/*
+	 * The session will be read on the host of this guest, which does not have its files: store
+	 * their symbols.
+	 */
+	bool is_read_elsewhere;
+	bool is_replay; /* the records are of another machine: do not examine this one */
 	/*
 	 * The profiler continues the work of another one.  A guest or a symbol file that existed
 	 * when the session began and is now missing is not an error.

@@ -30,6 +30,7 @@ static const int kept_capabilities[] = {
 	CAP_SYSLOG,		/* addresses in /proc/kallsyms */
 	CAP_IPC_LOCK,		/* ring buffers beyond perf_event_mlock_kb */
 	CAP_SYS_PTRACE,		/* maps, memory and root directories of other processes */
+	CAP_NET_BIND_SERVICE,	/* the vsock ports of active guests and their host */
 	CAP_DAC_READ_SEARCH,	/* ELF files wherever they lie */
 #ifdef CAP_CHECKPOINT_RESTORE	/* Linux 5.9 */
 	CAP_CHECKPOINT_RESTORE, /* /proc/PID/map_files: files that were deleted or moved */

@@ -58,6 +58,7 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 		.loop = daemon->loop,
 		.ended = on_ended,
 		.arg = daemon,
+		.is_active = daemon->is_active,
 	};
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
@@ -192,15 +193,16 @@ static struct vmop_error *take_duration(const json_t *request, uint64_t *ret_ns)
 	return NULL;
 }
 
-/* Refuse a request that only dom0 may send to an active domain. */
+/* Refuse a request that only the host may send to an active guest. */
 static struct vmop_error *check_command(const struct vmop_daemon *daemon)
 {
 	if (!daemon->is_active)
 		return NULL;
 	return vmop_error_new(
 		VMOP_ERROR_CANT,
-		"this is an active domain (vmopd --active): sessions begin and end in "
-		"dom0, by vmopcontrol --start --active-domains=... and --stop there");
+		"this is an active guest (vmopd --active): sessions begin and end on the "
+		"host (Xen: in dom0), by vmopcontrol --start --active-domains=... and --stop "
+		"there");
 }
 
 static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *request, json_t *reply)

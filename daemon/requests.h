@@ -41,7 +41,7 @@ struct vmop_daemon {
 	int exit_status;
 	char *source_note; /* why the source is not the expected one, and its transport; or NULL */
 	const struct vmop_source_ops *source; /* of --source; NULL: the one that fits the machine */
-	bool is_active;			      /* dom0 begins and ends sessions: agent.h */
+	bool is_active;			      /* the host begins and ends sessions: agent.h */
 };
 
 /* The control socket's handler; arg is a struct vmop_daemon. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/active/guests.h"
 #include "daemon/clock-watch.h"
 #include "daemon/overhead.h"
 #include "daemon/pairing.h"
@@ -25,11 +26,12 @@ struct vmop_session {
 	const struct vmop_source_ops *source_ops;
 	struct vmop_pairing pairing;
 	sd_event *loop;
-	sd_event_source *readable, *flush_timer, *contexts_timer, *end_timer, *step;
+	sd_event_source *readable, *flush_timer, *contexts_timer, *active_timer, *end_timer, *step;
 	void (*ended)(void *arg);
 	void *arg;
 
-	struct vmop_agent_messages *mail; /* of the source; NULL: no active domains */
+	struct vmop_agent_messages *mail;  /* of the source; NULL: no active domains */
+	struct vmop_active_guests *active; /* of KVM; NULL: none are named */
 	struct vmop_source *source;
 	struct vmop_source_stats
 		at_file_start;	       /* the source's counters at the start of this file */
@@ -51,6 +53,7 @@ struct vmop_session {
 	uint64_t cost_begun_ns,
 		cost_stored_ns; /* own CPU time at the start of this file; CLOCK_MONOTONIC */
 	bool is_replay;
+	bool is_active;				     /* see vmop_session_options */
 	struct vmop_error *replay_error;	     /* it ended the replay early */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
 

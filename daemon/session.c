@@ -192,7 +192,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	if (had_file)
 		vmop_session_check_place(session);
 	if (had_file && !session->file.db)
-		vmop_error_destroy(err); /* it only says that the file is gone, less clearly */
+		vmop_error_destroy(err); /* that check has reported the missing file already */
 	else if (err)
 		vmop_session_note_failure(session, err);
 	else if (had_file)
@@ -207,6 +207,17 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+/* Go on with active guests. */
+static int on_active_due(sd_event_source *timer, uint64_t due_us, void *arg)
+{
+	struct vmop_session *session = arg;
+	(void)due_us;
+	vmop_active_guests_step(session->active, vmop_profiler_domains(session->profiler),
+				vmop_profiler_guests(session->profiler));
+	sd_event_source_set_time_relative(timer, VMOP_ACTIVE_STEP_NS / 1000);
 	return 0;
 }
 
@@ -271,8 +282,10 @@ static void session_free(struct vmop_session *session)
 	sd_event_source_disable_unref(session->readable);
 	sd_event_source_disable_unref(session->flush_timer);
 	sd_event_source_disable_unref(session->contexts_timer);
+	sd_event_source_disable_unref(session->active_timer);
 	sd_event_source_disable_unref(session->end_timer);
 	sd_event_source_disable_unref(session->step);
+	vmop_active_guests_destroy(session->active);
 	vmop_profiler_destroy(session->profiler);
 	vmop_session_file_close(&session->file);
 	vmop_source_close(session->source);
@@ -312,6 +325,16 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 	while (n)
 		vmop_event_request_deinit(&requests[--n]);
 	return err;
+}
+
+/* Listen for the agents of active guests, if the set-up names any that the source does not drive.
+ */
+static struct vmop_error *open_active(struct vmop_session *session)
+{
+	if (!session->setup.active_domains.n || session->source_ops->uses_agents ||
+	    session->is_replay || vmop_source_reach(session->source) != VMOP_REACH_ALL)
+		return NULL;
+	return vmop_active_guests_create(&session->setup, &session->active);
 }
 
 static struct vmop_error *make_session_dir(const char *dir)
@@ -358,6 +381,12 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 		if (status >= 0)
 			status = sd_event_source_set_enabled(session->contexts_timer, SD_EVENT_ON);
 	}
+	if (status >= 0 && session->active) {
+		status = sd_event_add_time_relative(loop, &session->active_timer, CLOCK_MONOTONIC,
+						    0, 1000, on_active_due, session);
+		if (status >= 0)
+			status = sd_event_source_set_enabled(session->active_timer, SD_EVENT_ON);
+	}
 	if (status >= 0 && duration_ns) {
 		session->end_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC) + duration_ns;
 		/* Not relative: the loop's own time is older than the start of sampling. */
@@ -394,7 +423,9 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 		vmop_session_take_up(session, &VMOP_SESSION_FILE_NONE, profiler, start_ns);
 		session->pause.drained_ns =
 			vmop_clock_ns(CLOCK_MONOTONIC); /* the rings are empty */
-		err = vmop_source_start(session->source);
+		err = open_active(session);
+		if (!err)
+			err = vmop_source_start(session->source);
 	}
 	if (!err && !session->is_replay)
 		err = vmop_profiler_scan(profiler);
@@ -441,6 +472,7 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
 		return &vmop_error_no_memory;
 	session->source_ops = options->source;
 	session->is_replay = options->source->is_recorded;
+	session->is_active = options->is_active;
 	session->loop = options->loop;
 	session->ended = options->ended;
 	session->arg = options->arg;
@@ -463,6 +495,9 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_st
 		vmop_session_note_failure(session, vmop_session_drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, vmop_session_finish_file(session));
+	/* The wait for agents is no part of the session's time. */
+	if (session->active)
+		vmop_active_guests_end(session->active);
 	*ret_stacks = vmop_session_stacks_count_text(session);
 	session_free(session);
 	return err;

@@ -232,7 +232,8 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 	vmop_json_put_text(object, "note", domain->note);
 	if (domain->kind == VMOP_DOMAIN_ACTIVE)
 		vmop_json_put_number(object, "own", domain->samples_own);
-	if (domain->kind == VMOP_DOMAIN_PASSIVE)
+	if (domain->kind == VMOP_DOMAIN_PASSIVE ||
+	    (domain->kind == VMOP_DOMAIN_ACTIVE && domain->vmm_pid))
 		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
 	if (domain->blocked)
 		json_object_set_new(object, "blocked", blocked_json(domain->blocked));

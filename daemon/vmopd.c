@@ -27,10 +27,10 @@
 #include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/dirs/run-dir.h"
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
-#include "libutil/dirs/run-dir.h"
 
 const char *argp_program_version = "vmopd (vmop) " PACKAGE_VERSION;
 
@@ -55,7 +55,8 @@ static const struct argp_option options[] = {
 	{"start", KEY_START, NULL, 0, "Begin a session at once, with the set-up file's values", 1},
 	{"duration", KEY_DURATION, "TIME", 0, "With --start: end after TIME (10s, 5m, 2h)", 1},
 	{"active", KEY_ACTIVE, NULL, 0,
-	 "In a PV domain of Xen: sample this domain as the vmopd in dom0 commands", 1},
+	 "In a guest of KVM, or a PV domain of Xen: sample it as the vmopd of the host commands",
+	 1},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground and log to stderr", 1},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
@@ -392,7 +393,7 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 	if (arguments->active && (arguments->start || arguments->source || arguments->replay_path))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "--active goes with none of --start, --source and --replay: "
-				      "dom0 sets the events and the time of sampling");
+				      "the host sets the events and the time of sampling");
 	daemon->source = arguments->source ? vmop_source_find(arguments->source) : NULL;
 	if (arguments->source && !daemon->source)
 		return vmop_error_new(VMOP_ERROR_USAGE,

@@ -26,6 +26,11 @@ static struct vmop_error *check_domain(void)
 	return NULL;
 }
 
+bool vmop_active_is_domu(void)
+{
+	return vmop_xen_is_domu();
+}
+
 struct vmop_error *vmop_active_check(void)
 {
 	struct vmop_xen_link *link;

@@ -3,7 +3,12 @@
 #ifndef VMOP_HV_INTERFACE_ACTIVE_CHECK_H
 #define VMOP_HV_INTERFACE_ACTIVE_CHECK_H
 
+#include <stdbool.h>
+
 #include "libutil/error.h"
+
+/* Return whether this machine is a domU of Xen, so that its initiator is in dom0. */
+bool vmop_active_is_domu(void);
 
 /*
  * Return NULL if this machine is a PV domU of Xen and has a transport for its samples. Else return

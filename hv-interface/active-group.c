@@ -17,9 +17,11 @@
 #define FIRST_PAUSE_NS (5 * VMOP_NS_PER_S)
 #define LONGEST_PAUSE_NS (600 * VMOP_NS_PER_S)
 
+#define NAME_BYTES 128
+
 struct member {
 	uint32_t domain;
-	char name[16]; /* the domain's id, because xl always accepts that */
+	char name[NAME_BYTES];
 	struct vmop_active_store *store;
 	struct vmop_active_peer peer;
 	enum vmop_active_presence presence;
@@ -35,6 +37,7 @@ struct vmop_active_group {
 	const struct vmop_active_opener *opener;
 	char events[VMOP_ACTIVE_TEXT_BYTES];
 	uint64_t token;
+	bool is_independent;
 	struct member *members;
 };
 
@@ -55,6 +58,11 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 	}
 	*ret = group;
 	return NULL;
+}
+
+void vmop_active_group_set_independent(struct vmop_active_group *group)
+{
+	group->is_independent = true;
 }
 
 static void member_destroy(struct vmop_active_group *group, struct member *member)
@@ -99,7 +107,10 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 		return &vmop_error_no_memory;
 	member->domain = domain;
 	member->pause_ns = FIRST_PAUSE_NS;
-	snprintf(member->name, sizeof(member->name), "%" PRIu32, domain);
+	if (group->opener->name)
+		group->opener->name(group->opener->arg, domain, member->name, sizeof(member->name));
+	else
+		snprintf(member->name, sizeof(member->name), "%" PRIu32, domain);
 	struct vmop_error *err = group->opener->open(group->opener->arg, domain, &member->store);
 	if (err) {
 		free(member);
@@ -111,12 +122,18 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	return NULL;
 }
 
-/* Continue after the answer to HELLO or OPEN. */
+/* Continue after the answer to HELLO or OPEN, and in an independent group to JOIN or RUN. */
 static void continue_probe(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
-	if (member->peer.sent.word == VMOP_ACTIVE_HELLO) {
+	enum vmop_active_word answered = member->peer.sent.word;
+	if (answered == VMOP_ACTIVE_HELLO) {
 		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
 		member->is_open = true;
+	} else if (answered == VMOP_ACTIVE_OPEN && group->is_independent) {
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
+		member->is_joined = true;
+	} else if (answered == VMOP_ACTIVE_JOIN) {
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
 	} else {
 		member->presence = VMOP_ACTIVE_THERE;
 		member->is_reported = false;
@@ -128,6 +145,8 @@ static enum vmop_active_state look(struct vmop_active_group *group, struct membe
 				   uint64_t now)
 {
 	enum vmop_active_state state = vmop_active_peer_look(&member->peer, now);
+	if (state == VMOP_ACTIVE_AGAIN && group->is_independent)
+		state = vmop_active_peer_refuse(&member->peer, "has no list to leave");
 	if (state == VMOP_ACTIVE_GONE && member->presence != VMOP_ACTIVE_ABSENT) {
 		member->presence = VMOP_ACTIVE_ABSENT;
 		member->gone_ns = now;
@@ -171,7 +190,7 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 	}
 	DL_FOREACH_SAFE(group->members, member, next)
 	{
-		if (!member->is_wanted && !member->is_joined)
+		if (!member->is_wanted && (!member->is_joined || group->is_independent))
 			dismiss(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_PROBED)
 			look(group, member, now);

@@ -32,6 +32,11 @@ struct vmop_active_opener {
 	/* Deliver lines within ms while is_on is true, because the caller waits. */
 	void (*hurry)(void *arg, bool is_on);
 	void *arg;
+	/*
+	 * Write the name by which messages call a domain. NULL: its number, because xl always
+	 * accepts that.
+	 */
+	void (*name)(void *arg, uint32_t domain, char *buf, size_t size);
 };
 
 /*
@@ -41,6 +46,13 @@ struct vmop_active_opener {
 struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
 					    const char *events, struct vmop_active_group **ret);
 void vmop_active_group_destroy(struct vmop_active_group *group); /* NULL is allowed */
+
+/*
+ * Let each agent run as soon as it has answered, because it has a source of its own (KVM) and no
+ * hypervisor's list: want, check and leave do all that is necessary, and an agent that is THERE
+ * samples. Call it before the first want.
+ */
+void vmop_active_group_set_independent(struct vmop_active_group *group);
 
 enum vmop_active_presence {
 	VMOP_ACTIVE_PROBED, /* HELLO or OPEN was sent and not answered yet */

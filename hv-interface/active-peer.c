@@ -43,8 +43,7 @@ static void write_line(struct vmop_active_peer *peer, uint64_t now_ns)
 	peer->wrote_ns = now_ns;
 	if (!vmop_active_send(peer->store, &peer->sent))
 		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
-					     "domain %s can't be written to through xenstore",
-					     peer->name));
+					     "domain %s: its vmopd can't be reached", peer->name));
 }
 
 void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word word,
@@ -57,6 +56,13 @@ void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word 
 	if (peer->state != VMOP_ACTIVE_GONE)
 		peer->state = VMOP_ACTIVE_WAITING;
 	write_line(peer, now_ns);
+}
+
+enum vmop_active_state vmop_active_peer_refuse(struct vmop_active_peer *peer, const char *reason)
+{
+	give_up(peer,
+		vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd %s", peer->name, reason));
+	return peer->state;
 }
 
 static enum vmop_active_word wanted_answer(enum vmop_active_word command)

@@ -60,6 +60,9 @@ void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 /* Allow HELLO to a peer that is GONE: the guest may have a new agent by now. */
 void vmop_active_peer_revive(struct vmop_active_peer *peer);
 
+/* Give up a peer whose answer makes no sense: it is GONE. */
+enum vmop_active_state vmop_active_peer_refuse(struct vmop_active_peer *peer, const char *reason);
+
 /*
  * Send HELLO, OPEN, ALERT, JOIN, RUN or LEAVE. text may be NULL. A peer that is GONE gets the
  * message but stays GONE.

@@ -43,6 +43,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
 	hv-interface/active-check.c hv-interface/active-check.h \
+	hv-interface/active-frame.c hv-interface/active-frame.h \
 	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
 	hv-interface/active-peer.c hv-interface/active-peer.h \

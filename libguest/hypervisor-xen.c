@@ -16,8 +16,8 @@
 #include <xen/version.h>
 #include <xencall.h>
 
-#include "libguest/memory/xen-silence.h"
 #include "libutil/cleanup.h"
+#include "libutil/xen/silence.h"
 
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
 #define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */
@@ -25,7 +25,7 @@
 /* Return a handle for hypercalls, or NULL and set errno. */
 static xencall_handle *open_call(void)
 {
-	return xencall_open(vmop_guest_xen_silence(), 0);
+	return xencall_open(vmop_xen_silence(), 0);
 }
 
 static void close_call(xencall_handle **call)

@@ -37,12 +37,14 @@ libguest_libguest_la_SOURCES = \
 	libguest/tasks/vmas.c libguest/tasks/vmas.h
 if HAVE_XEN
 libguest_libguest_la_SOURCES += libguest/memory/xen.c libguest/memory/xen-control.c libguest/memory/xen-control.h \
-	libguest/hypervisor-xen.c libguest/memory/xen-silence.c libguest/memory/xen-silence.h
+	libguest/hypervisor-xen.c
+libguest_libguest_la_LIBADD = libutil/libxen.la
 else
 libguest_libguest_la_SOURCES += libguest/memory/xen-none.c libguest/hypervisor-xen-none.c
+libguest_libguest_la_LIBADD =
 endif
 libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
-libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)
+libguest_libguest_la_LIBADD += libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)
 
 # Makes profiles of kernels without BTF.
 bin_PROGRAMS += libguest/vmop-guest-profile

@@ -15,8 +15,9 @@ libutil_libutil_la_SOURCES = \
 	libutil/log.c libutil/log.h libutil/markup.c libutil/markup.h \
 	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
+	libutil/proc-text.c libutil/proc-text.h libutil/procfs.c libutil/procfs.h \
 	libutil/progress.c libutil/progress.h \
-	libutil/protocol.c libutil/protocol.h \
+	libutil/protocol.c libutil/protocol.h libutil/readers.c libutil/readers.h \
 	libutil/dirs/run-dir.c libutil/dirs/run-dir.h \
 	libutil/dirs/safe-dir.c libutil/dirs/safe-dir.h \
 	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/code.c libutil/set-up/guest-context.c libutil/set-up/waits.c libutil/setup.h \
@@ -26,6 +27,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/guest-gap.c libutil/guest-gap.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/time-words.c libutil/time-words.h \
+	libutil/vmm.c libutil/vmm.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm
@@ -34,3 +36,11 @@ libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm
 libutil_libcompressed_la_SOURCES = libutil/elf/compressed.c libutil/elf/compressed.h
 libutil_libcompressed_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
 libutil_libcompressed_la_LIBADD = $(ZLIB_LIBS) $(ZSTD_LIBS)
+
+# For those who call Xen.
+if HAVE_XEN
+noinst_LTLIBRARIES += libutil/libxen.la
+libutil_libxen_la_SOURCES = libutil/xen/domctl.c libutil/xen/domctl.h libutil/xen/silence.c libutil/xen/silence.h
+libutil_libxen_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
+libutil_libxen_la_LIBADD = $(XEN_LIBS)
+endif

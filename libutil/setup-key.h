@@ -50,7 +50,7 @@ struct vmop_error *vmop_setup_set_waits(struct vmop_setup *setup, const char *ke
 					const char *value);
 void vmop_setup_put_waits(FILE *out, const char *key, const struct vmop_setup *setup);
 
-/* Those of set-up/guest-context.c. */
+/* The functions of set-up/guest-context.c. */
 struct vmop_error *vmop_setup_set_guest_context(struct vmop_setup *setup, const char *key,
 						const char *value);
 void vmop_setup_put_guest_context(FILE *out, const char *key, const struct vmop_setup *setup);

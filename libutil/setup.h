@@ -174,7 +174,7 @@ struct vmop_error *vmop_setup_save(const struct vmop_setup *setup, const char *p
 /* Return the value of the key callgraph, without a size, that stands for mode. */
 const char *vmop_setup_callgraph_word(enum vmop_stack_mode mode);
 
-/* Return whether the source is asked for contexts of guests' samples. */
+/* Return whether the set-up wants contexts of guests' samples. */
 bool vmop_setup_wants_guest_context(const struct vmop_setup *setup);
 
 /* Set *ret to the steps that are longer than flush_ns, with flush_ns as its first length. */

@@ -195,7 +195,8 @@ static struct vmop_error *allocate(struct vmop_counters *counters)
 	counters->pages = calloc(counters->events.n, sizeof(*counters->pages));
 	if (!counters->pages)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < counters->events.n; i++)
+	counters->n_pages = counters->events.n;
+	for (size_t i = 0; i < counters->n_pages; i++)
 		counters->pages[i] = &vmop_no_page;
 	return counters->counters && counters->group && counters->ended ? NULL
 									: &vmop_error_no_memory;

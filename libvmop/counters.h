@@ -23,10 +23,12 @@ struct vmop_counter {
 };
 
 struct vmop_counters {
+	/* The fastest read needs these: they lie together. */
 	uintptr_t owner; /* the thread whose pages these are; 0: no pages */
-	struct vmop_event_set events;
+	size_t n_pages;	 /* events.n */
 	/* For each event its page, or &vmop_no_page: it is read by read(2). */
 	const struct perf_event_mmap_page **pages;
+	struct vmop_event_set events;
 	struct vmop_counter *counters; /* events.n of them */
 	size_t n_targets;
 	int *fds;		  /* [target * events.n + event]; -1: not counted on this target */

@@ -110,8 +110,12 @@ static struct vmop_error *append(struct vmop_event_set *set, const struct vmop_p
 static struct vmop_error *append_unknown(struct vmop_event_set *set, const char *text,
 					 struct vmop_error *why, size_t leader)
 {
-	struct vmop_perf_event event = {
-		.name = (char *)text, .kernel = true, .user = true, .host = true, .guest = true};
+	struct vmop_perf_event event = {.name = (char *)text,
+					.kind = VMOP_PERF_HARDWARE,
+					.kernel = true,
+					.user = true,
+					.host = true,
+					.guest = true};
 	struct vmop_error *err = append(set, &event, &event.attr, NULL, leader);
 	if (!err)
 		err = vmop_event_set_exclude(set, set->n - 1, why->message);

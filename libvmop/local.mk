@@ -38,17 +38,52 @@ bin_PROGRAMS += vmopstat
 noinst_LTLIBRARIES += libvmop/stat/libstat.la
 libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
+	libvmop/stat/comparison.c libvmop/stat/comparison.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
 	libvmop/stat/io/account.c libvmop/stat/io/account.h \
 	libvmop/stat/io/io.c libvmop/stat/io/io.h \
 	libvmop/stat/io/preload.c libvmop/stat/io/preload.h libvmop/stat/io/preload-layout.h \
 	libvmop/stat/io/report.c libvmop/stat/io/report.h \
 	libvmop/stat/io/rows.c libvmop/stat/io/rows.h \
+	libvmop/stat/guest-rows.c libvmop/stat/guest-rows.h \
+	libvmop/stat/guest-run.c libvmop/stat/guest-run.h \
+	libvmop/stat/loop.c libvmop/stat/loop.h \
+	libvmop/stat/meter.c libvmop/stat/meter.h \
 	libvmop/stat/output.c libvmop/stat/output.h \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
+	libvmop/stat/readings.c libvmop/stat/readings.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
 	libvmop/stat/spread.c libvmop/stat/spread.h
-libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
+libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
+# --net
+if HAVE_LIBMNL
+libvmop_stat_libstat_la_SOURCES += \
+	libvmop/stat/net/guests.c libvmop/stat/net/guests.h \
+	libvmop/stat/net/infiniband.c libvmop/stat/net/infiniband.h \
+	libvmop/stat/net/interfaces.c libvmop/stat/net/interfaces.h \
+	libvmop/stat/net/net.c libvmop/stat/net/net.h \
+	libvmop/stat/net/tap-namespace.c libvmop/stat/net/tap-namespace.h
+else
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/net/net-none.c libvmop/stat/net/net.h
+endif
+# --hypervisor
+libvmop_stat_libstat_la_SOURCES += \
+	libvmop/stat/hypervisor/cpuid.c libvmop/stat/hypervisor/cpuid.h \
+	libvmop/stat/hypervisor/detect.c libvmop/stat/hypervisor/detect.h \
+	libvmop/stat/hypervisor/hypervisor.c libvmop/stat/hypervisor/hypervisor.h \
+	libvmop/stat/hypervisor/machine.c libvmop/stat/hypervisor/machine.h \
+	libvmop/stat/hypervisor/pmu.c libvmop/stat/hypervisor/pmu.h \
+	libvmop/stat/hypervisor/report.c libvmop/stat/hypervisor/report.h \
+	libvmop/stat/hypervisor/runstate.h \
+	libvmop/stat/hypervisor/steal.c libvmop/stat/hypervisor/steal.h \
+	libvmop/stat/hypervisor/vmware.c libvmop/stat/hypervisor/vmware.h
+if HAVE_XEN
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate.c
+libvmop_stat_libstat_la_LIBADD += libutil/libxen.la
+else
+libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate-none.c
+endif
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
 vmopstat_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libvmop/libcounters.la hv-interface/libevents.la \
 	libutil/libutil.la $(JANSSON_LIBS) -lm

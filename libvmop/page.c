@@ -19,10 +19,9 @@ enum vmop_page_result vmop_page_read(const struct perf_event_mmap_page *page,
 				     struct vmop_page_read *ret)
 {
 	for (unsigned i = 0; i < VMOP_PAGE_TRIES; i++) {
-		uint32_t lock = vmop_page_load(page->lock);
-		vmop_page_barrier();
-		uint32_t index = vmop_page_load(page->index);
-		if (!index || !page->cap_user_time)
+		uint32_t lock, index;
+		vmop_page_begin(page, &lock, &index);
+		if (!vmop_user_read_has(index) || !page->cap_user_time)
 			return VMOP_PAGE_NOT_NOW;
 		uint64_t since_ns = vmop_page_since_ns(page, vmop_user_ticks());
 		struct vmop_page_read read = {.enabled_ns = page->time_enabled + since_ns,

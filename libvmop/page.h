@@ -10,6 +10,7 @@
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "libvmop/user-read.h"
@@ -27,8 +28,37 @@ struct vmop_page_read {
 /* Return the counter's bits as an increment of the page's offset: they have a sign. */
 static inline uint64_t vmop_page_extend(uint64_t bits, unsigned width)
 {
+#ifdef __aarch64__
+	/* The machine's shifts take the number modulo 64 by themselves. */
+	uint64_t extended, shift = 0 - (uint64_t)width;
+	__asm__("lsl %0, %1, %2\n\tasr %0, %0, %2" : "=&r"(extended) : "r"(bits), "r"(shift));
+	return extended;
+#else
 	uint64_t shift = (0 - (uint64_t)width) & 63;
 	return (uint64_t)((int64_t)(bits << shift) >> shift);
+#endif
+}
+
+/*
+ * Load the lock, and the index after it. One instruction on arm64: the kernel changes the page only
+ * in interrupts and switches of this CPU, and an instruction is not interrupted in its middle.
+ */
+static inline void vmop_page_begin(const struct perf_event_mmap_page *page, uint32_t *ret_lock,
+				   uint32_t *ret_index)
+{
+#ifdef __aarch64__
+	_Static_assert(offsetof(struct perf_event_mmap_page, index) ==
+			       offsetof(struct perf_event_mmap_page, lock) + 4,
+		       "lock and index are a pair");
+	__asm__ volatile("ldp %w0, %w1, [%2, %3]"
+			 : "=&r"(*ret_lock), "=r"(*ret_index)
+			 : "r"(page), "i"(offsetof(struct perf_event_mmap_page, lock))
+			 : "memory");
+#else
+	*ret_lock = vmop_page_load(page->lock);
+	vmop_page_barrier();
+	*ret_index = vmop_page_load(page->index);
+#endif
 }
 
 enum vmop_page_result {
@@ -45,10 +75,9 @@ enum vmop_page_result {
 static inline enum vmop_page_result vmop_page_try(const struct perf_event_mmap_page *page,
 						  uint64_t *ret)
 {
-	uint32_t lock = vmop_page_load(page->lock);
-	vmop_page_barrier();
-	uint32_t index = vmop_page_load(page->index);
-	if (!index)
+	uint32_t lock, index;
+	vmop_page_begin(page, &lock, &index);
+	if (!vmop_user_read_has(index))
 		return VMOP_PAGE_NOT_NOW;
 	struct vmop_user_read bits = vmop_user_read(index);
 	uint64_t value = (uint64_t)page->offset + vmop_page_extend(bits.value, page->pmc_width);

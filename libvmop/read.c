@@ -188,8 +188,9 @@ static __attribute__((noinline)) int value_slowly(struct vmop_counters *counters
 /* The usual case has at most 40 instructions on arm64 (tests/rigs/scenarios/counters.check). */
 int vmop_counters_value(struct vmop_counters *counters, size_t i, uint64_t *ret)
 {
-	if (i < counters->events.n && counters->owner == vmop_thread_self() &&
-	    vmop_page_try(counters->pages[i], ret) == VMOP_PAGE_READ)
+	/* One branch for both conditions. */
+	bool is_own = (i < counters->n_pages) & (counters->owner == vmop_thread_self());
+	if (is_own && vmop_page_try(counters->pages[i], ret) == VMOP_PAGE_READ)
 		return VMOP_BY_PAGE;
 	return value_slowly(counters, i, ret);
 }

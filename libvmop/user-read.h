@@ -3,7 +3,9 @@
  * The instructions that read a hardware counter in user mode: RDPMC, and MRS of PMEVCNTRn_EL0. They
  * fault where the kernel forbids them, which it can do at any time (sysctl kernel.perf_user_access,
  * /sys/bus/event_source/devices/cpu/rdpmc). A handler of that fault makes the function return
- * without a value: the fast way costs nothing for it.
+ * without a value: the fast way costs nothing for it. The handler finds the instructions in the
+ * section "vmop_user_reads": for each place the offsets of the first instruction, of the end, and
+ * of the code for a refusal, from themselves.
  */
 #ifndef VMOP_LIBVMOP_USER_READ_H
 #define VMOP_LIBVMOP_USER_READ_H
@@ -13,26 +15,55 @@
 
 struct vmop_user_read {
 	uint64_t value;
-	uint64_t is_read; /* 0: the instruction was refused */
+	uint64_t is_read; /* 0: the instruction was refused; any other number: it was not */
 };
 
-/*
- * Read a counter: perf's index, from 1. In assembly, because the handler continues at a label in
- * it. The two members return in two registers on both machines.
- */
 #ifdef __aarch64__
-static inline struct vmop_user_read vmop_user_read(uint32_t index)
+/* perf's indexes are 1 to 31 for PMEVCNTR0_EL0 to PMEVCNTR30_EL0, and 32 for PMCCNTR_EL0. */
+#define VMOP_USER_READ_INDEXES 32
+
+/* Return whether an instruction reads the counter of that index. 0: the event has no counter. */
+static inline bool vmop_user_read_has(uint32_t index)
 {
-	/* A call that changes no argument's register, so that its caller saves none. */
-	register uint64_t value __asm__("x8");
-	register uint32_t is_read __asm__("w9") = index;
-	__asm__ volatile("bl vmop_user_read_code"
-			 : "=r"(value), "+r"(is_read)
-			 :
-			 : "x16", "x30", "memory");
-	return (struct vmop_user_read){value, is_read};
+	return index - 1 < VMOP_USER_READ_INDEXES;
+}
+
+/*
+ * Read a counter: an index that vmop_user_read_has(). The instruction names its register, so there
+ * is a table of them, two instructions for each: its address is computed, and stays as the mark of
+ * a value. The table is in line, which saves a call and the frame that a call needs.
+ */
+__attribute__((always_inline)) static inline struct vmop_user_read vmop_user_read(uint32_t index)
+{
+	struct vmop_user_read bits;
+	__asm__ volatile("	adr	%1, 1f\n"
+			 "	add	%1, %1, %w2, uxtw #3\n"
+			 "	br	%1\n"
+			 "1:	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, "
+			 "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n"
+			 "	mrs	%0, pmevcntr\\n\\()_el0\n"
+			 "	b	3f\n"
+			 "	.endr\n"
+			 "	mrs	%0, pmccntr_el0\n"
+			 "	b	3f\n"
+			 "2:	mov	%0, #0\n"
+			 "	mov	%1, #0\n"
+			 "3:\n"
+			 "	.pushsection vmop_user_reads, \"a\"\n"
+			 "	.word	1b - ., 2b - ., 2b - .\n"
+			 "	.popsection\n"
+			 : "=&r"(bits.value), "=&r"(bits.is_read)
+			 : "r"(index - 1)
+			 : "memory");
+	return bits;
 }
 #else
+static inline bool vmop_user_read_has(uint32_t index)
+{
+	return index != 0;
+}
+
+/* Read a counter: perf's index, from 1. In assembly; both members return in registers. */
 struct vmop_user_read vmop_user_read(uint32_t index);
 #endif
 

@@ -75,7 +75,7 @@ static const struct argp_option other_options[] = {
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0,
 	 "The directory of session files (default: " VMOP_STATEDIR ")", GROUP_SETUP},
 	{"active-domains", KEY_ACTIVE_DOMAINS, "LIST", 0,
-	 "Xen domains that run vmopd themselves: names, uuids, ids, all or none (default)",
+	 "Guests that run vmopd --active: names, uuids, pids, ids, all or none (default)",
 	 GROUP_SETUP},
 	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
 	 "Passive guests: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/daemon/guest/guest-file \
@@ -14,7 +14,7 @@ daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/sam
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
 	tests/unit/daemon/stack/kernel-tables \
-	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/code/kernel-code tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/jit/code-pages tests/unit/daemon/host/code/kernel-code tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -73,8 +73,6 @@ tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_kernel_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_image_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_host_readers_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_host_readers_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_profile_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_profiler_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_domain_CPPFLAGS = $(daemon_test_cppflags)
@@ -113,6 +111,11 @@ tests_unit_daemon_guest_context_code_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_samples_SOURCES = tests/unit/daemon/guest/context/samples.c $(libguest_synthetic)
 tests_unit_daemon_guest_context_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_samples_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_active_identify_SOURCES = tests/unit/daemon/active/identify.c $(libguest_synthetic)
+tests_unit_daemon_active_identify_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_identify_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_active_links_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_links_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_tasks_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_tasks_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_view_CPPFLAGS = $(daemon_test_cppflags)

@@ -5,11 +5,13 @@
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
 	tests/fuzz/fuzz-appio-memory \
+	tests/fuzz/fuzz-active-frame \
 	tests/fuzz/fuzz-build-id \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-guest-sample \
+	tests/fuzz/fuzz-hypervisor \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
@@ -28,6 +30,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
+	tests/fuzz/fuzz-stat-rows \
 	tests/fuzz/fuzz-stream \
 	tests/fuzz/fuzz-orc \
 	tests/fuzz/fuzz-unwind \
@@ -41,7 +44,7 @@ endif
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
 	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface \
-	tests/fuzz/run-libvmop tests/fuzz/run-opreport
+	tests/fuzz/run-opreport tests/fuzz/run-libvmop
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
 FUZZ_DRIVER =
@@ -59,6 +62,12 @@ tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_appio_memory_SOURCES = tests/fuzz/fuzz-appio-memory.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_appio_memory_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_appio_memory_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libutil/libutil.la $(JANSSON_LIBS) -lm
+tests_fuzz_fuzz_active_frame_SOURCES = tests/fuzz/fuzz-active-frame.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_active_frame_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_active_frame_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_hypervisor_SOURCES = tests/fuzz/fuzz-hypervisor.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_hypervisor_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_hypervisor_LDADD = libvmop/stat/libstat.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la
@@ -129,6 +138,9 @@ tests_fuzz_fuzz_archive_LDADD = opreport/libarchiver.la
 tests_fuzz_fuzz_baseline_SOURCES = tests/fuzz/fuzz-baseline.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_baseline_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_baseline_LDADD = opreport/libopreport.la
+tests_fuzz_fuzz_stat_rows_SOURCES = tests/fuzz/fuzz-stat-rows.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_stat_rows_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_stat_rows_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_report_stacks_SOURCES = tests/fuzz/fuzz-report-stacks.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_report_stacks_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_report_stacks_LDADD = opreport/libopreport.la

@@ -4,7 +4,7 @@ libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/lib
 	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/dirs/safe-dir \
 	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
-	tests/unit/libutil/stack-end tests/unit/libutil/guest-gap \
+	tests/unit/libutil/readers tests/unit/libutil/stack-end tests/unit/libutil/guest-gap \
 	tests/unit/libutil/local-time tests/unit/libutil/time-words
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
@@ -16,6 +16,8 @@ tests_unit_libutil_error_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_error_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_guest_gap_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_guest_gap_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_readers_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_readers_LDADD = $(libutil_test_ldadd) -lpthread
 tests_unit_libutil_stack_end_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_stack_end_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_local_time_CPPFLAGS = $(libutil_test_cppflags)

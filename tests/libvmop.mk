@@ -28,11 +28,34 @@ tests_unit_libvmop_user_read_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_watch_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_watch_LDADD = $(libvmop_test_ldadd)
 
-libvmop_stat_tests = tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread
+libvmop_stat_tests = tests/unit/libvmop/stat/comparison tests/unit/libvmop/stat/guest-rows \
+	tests/unit/libvmop/stat/guest-run tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread \
+	tests/unit/libvmop/stat/readings \
+	tests/unit/libvmop/stat/hypervisor/cpuid tests/unit/libvmop/stat/hypervisor/detect
+EXTRA_DIST += tests/unit/libvmop/stat/tree.h
+if HAVE_LIBMNL
+libvmop_stat_tests += tests/unit/libvmop/stat/net/infiniband
+endif
+tests_unit_libvmop_stat_net_infiniband_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_net_infiniband_LDADD = $(libvmop_stat_ldadd)
+# For units that read /proc and /sys.
+libvmop_stat_ldadd = libvmop/stat/libstat.la $(libvmop_test_ldadd) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_readings_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_readings_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_hypervisor_cpuid_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_hypervisor_cpuid_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_hypervisor_detect_CPPFLAGS = $(libvmop_test_cppflags) $(JANSSON_CFLAGS)
+tests_unit_libvmop_stat_hypervisor_detect_LDADD = $(libvmop_stat_ldadd)
 if HAVE_CMOCKA
 check_PROGRAMS += $(libvmop_stat_tests)
 TESTS += $(libvmop_stat_tests)
 endif
+tests_unit_libvmop_stat_comparison_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_comparison_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_guest_rows_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_guest_rows_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
+tests_unit_libvmop_stat_guest_run_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_guest_run_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
 tests_unit_libvmop_stat_ratio_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_ratio_LDADD = libvmop/stat/libstat.la $(CMOCKA_LIBS)
 tests_unit_libvmop_stat_spread_CPPFLAGS = $(libvmop_test_cppflags)
@@ -69,5 +92,5 @@ TESTS += $(io_scripts)
 EXTRA_DIST += $(io_scripts) tests/integration/stat-io-check.py tests/integration/stat-io-common.sh
 check_PROGRAMS += tests/fixtures/known-counts
 tests_fixtures_known_counts_LDADD = -lpthread
-TESTS += tests/integration/stat.sh tests/integration/libvmop-installed.sh
-EXTRA_DIST += tests/integration/stat.sh tests/integration/libvmop-installed.sh
+TESTS += tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/stat-net.sh tests/integration/libvmop-installed.sh
+EXTRA_DIST += tests/integration/net-traffic.py tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/stat-net.sh tests/integration/libvmop-installed.sh

@@ -5,8 +5,19 @@ RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
+# agents in guests, and guests that pose as such
+RIGS += kvm:active
+EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
+# what vmopstat finds out about hypervisors
+RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
+# taps and vhost of guests
+RIGS += kvm:net
+EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
+	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
+	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \
+	tests/rigs/scenarios/net.l1 tests/rigs/scenarios/net.check
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
@@ -20,7 +31,8 @@ RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile
 	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:samples introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 # the programs of doc/gallery, on hosts and in their guests
-RIGS += kvm:gallery arm64:gallery
+RIGS += kvm:gallery arm64:gallery arm64:accuracy
+EXTRA_DIST += tests/rigs/scenarios/accuracy.arm64 tests/rigs/scenarios/accuracy.check
 EXTRA_DIST += tests/rigs/guest/cg.c tests/rigs/guest/walk.c \
 	tests/rigs/scenarios/gallery.l1 tests/rigs/scenarios/gallery.arm64 tests/rigs/scenarios/gallery.check
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \

@@ -173,12 +173,19 @@ void vmop_domain_end(struct vmop_domain *domain)
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->source_id;
-	domain->pattern =
-		vmop_domain_patterns_match(domains->passive, domain->name, domain->uuid, number,
-					   domain->vmm_pid ? domain->id.number : domain->source_id);
+	uint32_t id = domain->vmm_pid ? domain->id.number : domain->source_id;
+	enum vmop_domain_kind kind = VMOP_DOMAIN_ACTIVE;
+	domain->pattern = domains->active
+				  ? vmop_domain_patterns_match(domains->active, domain->name,
+							       domain->uuid, number, id)
+				  : NULL;
+	if (!domain->pattern) {
+		domain->pattern = vmop_domain_patterns_match(domains->passive, domain->name,
+							     domain->uuid, number, id);
+		kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+	}
 	if (domain->kind != VMOP_DOMAIN_OPAQUE)
-		vmop_domain_set_kind(domain, domain->pattern ? VMOP_DOMAIN_PASSIVE
-							     : VMOP_DOMAIN_UNSELECTED);
+		vmop_domain_set_kind(domain, kind);
 }
 
 void vmop_domain_deselect(struct vmop_domain *domain, enum vmop_domain_kind kind)

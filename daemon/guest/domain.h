@@ -41,9 +41,9 @@
 #include <stdint.h>
 
 #include "daemon/guest/patterns.h"
-#include "daemon/guest/vmm.h"
 #include "daemon/host/process.h"
 #include "daemon/host/text-map.h"
+#include "libutil/vmm.h"
 #include "vmop/domain.h"
 #include "vmop/ids.h"
 
@@ -107,7 +107,8 @@ struct vmop_domains {
 	struct vmop_images *images;
 	struct vmop_processes *processes;
 	const struct vmop_domain_patterns *passive;
-	struct vmop_domain *at[VMOP_DOMAINS_MAX]; /* by id; 0 is the host */
+	const struct vmop_domain_patterns *active; /* of KVM guests; NULL: none */
+	struct vmop_domain *at[VMOP_DOMAINS_MAX];  /* by id; 0 is the host */
 	uint32_t n;
 	/* Allocated ahead, so that the per-sample path can take one. */
 	struct vmop_domain *spares[VMOP_DOMAIN_SPARES];
@@ -166,6 +167,17 @@ static inline struct vmop_vcpu *vmop_domains_vcpu(const struct vmop_domains *dom
 void vmop_domains_number_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
 			      uint32_t tid, uint32_t number);
 
+/*
+ * Return whether the source samples the guest's code, and vmop reads its memory to attribute the
+ * samples. An active guest of KVM is read, too: its own session supersedes these samples where it
+ * has any.
+ */
+static inline bool vmop_domain_is_read(const struct vmop_domain *domain)
+{
+	return domain->kind == VMOP_DOMAIN_PASSIVE ||
+	       (domain->kind == VMOP_DOMAIN_ACTIVE && domain->vmm_pid);
+}
+
 /* Check whether process, just read or renamed, is a VMM or a worker of one. */
 void vmop_domains_consider(struct vmop_domains *domains, struct vmop_process *process);
 /* End the guest of process, which executes another program or has exited. */
@@ -183,10 +195,13 @@ struct vmop_error *vmop_domains_store(struct vmop_domains *domains, struct vmop_
 void vmop_domains_stored(struct vmop_domains *domains);
 
 /*
- * Check that each pattern except "all" matches a guest that runs now, according to /proc.
- * VMOP_ERROR_USAGE names the first that does not, and lists the guests that run.
+ * Check that each of the patterns except "all" matches a guest that runs now, according to /proc.
+ * VMOP_ERROR_USAGE names the first that does not, and lists the guests that run. kind is "passive"
+ * or "active", for the message.
  */
-struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains);
+struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains,
+					       const struct vmop_domain_patterns *patterns,
+					       const char *kind);
 
 /* ---- one domain: its row --------------------------------------------------------------- */
 
@@ -202,9 +217,9 @@ void vmop_domain_end(struct vmop_domain *domain);
 /* ---- one domain: its selection ----------------------------------------------------------- */
 
 /*
- * Select the domain by --passive-domains, according to its name, uuid and numbers, and set its
- * kind.  On Xen a number in a pattern is Xen's id, because users see no other; elsewhere it is the
- * pid of the VMM or the id in the session.
+ * Select the domain by --active-domains or --passive-domains, according to its name, uuid and
+ * numbers, and set its kind.  On Xen a number in a pattern is Xen's id, because users see no other;
+ * elsewhere it is the pid of the VMM or the id in the session.
  */
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
 /* Undo the selection; kind is the new kind. */

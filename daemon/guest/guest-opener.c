@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "daemon/guest/vmm.h"
-#include "daemon/host/procfs.h"
 #include "libutil/log.h"
+#include "libutil/procfs.h"
+#include "libutil/vmm.h"
 
 /* Failed searches before QMP is used to locate the guest's RAM. */
 #define QMP_AFTER_FAILURES 2

@@ -40,13 +40,13 @@ struct vmop_guest_reader {
 	const struct vmop_guest_reader_options *options;
 	struct vmop_guest_opener opener;
 
-	/* Of the kernel. */
+	/* The guest's kernel: */
 	struct vmop_guest_code *code; /* NULL: no kernel is known */
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
 	struct vmop_guest_numbers numbers; /* generation 0: not known */
 	struct vmop_guest_request_limits limits;
-	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
+	struct vmop_blocked_sampler *sampler; /* NULL: not wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -465,6 +465,22 @@ enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *rea
 	if (!reader->code)
 		return VMOP_CODE_UNREADABLE;
 	return vmop_guest_table_build(reader->opener.guest, mapping, host_path, ret);
+}
+
+bool vmop_guest_reader_probe(struct vmop_guest_reader *reader, const struct vmop_guest_probe *probe,
+			     uint8_t ret[VMOP_GUEST_PROBE_BYTES])
+{
+	if (!reader->code || !reader->tasks)
+		return false;
+	const struct vmop_guest_process *process =
+		vmop_guest_snapshot_by_pid(reader->tasks->snapshot, probe->pid);
+	if (process && !strcmp(process->comm, probe->comm) &&
+	    vmop_guest_read_process(reader->opener.guest, process->task, process->pid,
+				    process->start_time_ns, probe->address, ret,
+				    VMOP_GUEST_PROBE_BYTES))
+		return true;
+	expedite_snapshot(reader);
+	return false;
 }
 
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,

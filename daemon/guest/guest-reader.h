@@ -32,7 +32,7 @@ struct vmop_guest_reader_options {
 	struct vmop_off_cpu off_cpu;
 };
 
-/* What the sampling thread wants of a guest. */
+/* Requests of the sampling thread about a guest. */
 struct vmop_guest_wishes {
 	uint32_t session; /* another number: a new session needs the symbols and facts again */
 	uint32_t taken_generation; /* the code that it has copied, whose symbols may be dropped */
@@ -57,17 +57,17 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 			      const struct vmop_guest_wishes *wishes, unsigned blocked_permille,
 			      uint64_t now_ns);
 
-/* Make a view of what was read, with one reference, the caller's. NULL: no memory. */
+/* Make a view of the last readings. The caller owns its only reference. NULL: no memory. */
 struct vmop_guest_view *vmop_guest_reader_make_view(const struct vmop_guest_reader *reader);
 
 /*
  * Add the blocked threads of the last round to *batch, which is created if it is NULL, and set
- * *ret_facts to the totals. Needs the lock of the batch. Return false: none are sampled.
+ * *ret_facts to the totals. Needs the lock of the batch. Return false if no thread is sampled.
  */
 bool vmop_guest_reader_publish_blocked(struct vmop_guest_reader *reader,
 				       struct vmop_blocked_batch **batch,
 				       struct vmop_blocked_facts *ret_facts);
-/* Return when the next round of blocked threads is due, in CLOCK_MONOTONIC; 0: none are sampled. */
+/* Return when the next round of blocked threads is due, in CLOCK_MONOTONIC; 0: no round is due. */
 uint64_t vmop_guest_reader_blocked_due_ns(const struct vmop_guest_reader *reader);
 
 /*
@@ -84,6 +84,21 @@ enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *rea
 						   const struct vmop_guest_code_mapping *mapping,
 						   const char *host_path,
 						   struct vmop_cfi_table **ret);
+/* A place in the memory of a guest's process, by its pid in the guest's first namespace. */
+struct vmop_guest_probe {
+	uint32_t pid;
+	uint64_t address;
+	char comm[16]; /* the name that the process must have */
+};
+#define VMOP_GUEST_PROBE_BYTES 32
+
+/*
+ * Read that place. Return false if the guest has no such process, or no page there; a list of the
+ * processes is made soon then.
+ */
+bool vmop_guest_reader_probe(struct vmop_guest_reader *reader, const struct vmop_guest_probe *probe,
+			     uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
+
 /* Set *ret to the answer to a request about contexts, which the caller owns. */
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,
 			      const struct vmop_guest_request *request,

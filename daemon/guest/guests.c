@@ -162,7 +162,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 {
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		struct vmop_domain *domain = guests->domains->at[i];
-		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
+		bool is_wanted = domain->is_running && vmop_domain_is_read(domain);
 		if (is_wanted && !domain->watched)
 			begin_watching(guests, domain);
 		else if (!domain->is_running && domain->watched &&
@@ -274,6 +274,15 @@ bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *dom
 	sample.stack_end = (uint8_t)(frames->n > most ? VMOP_STACK_DEPTH_LIMIT : frames->end);
 	sample.n_frames = (uint32_t)(frames->n > most ? most : frames->n);
 	return vmop_held_samples_add(&guests->held, &sample, NULL, frames->frames);
+}
+
+enum vmop_guest_probed vmop_guests_probe(struct vmop_guests *guests,
+					 const struct vmop_domain *domain,
+					 const struct vmop_guest_probe *probe,
+					 uint8_t ret[VMOP_GUEST_PROBE_BYTES])
+{
+	return domain->watched ? vmop_guest_watch_probe(guests->watch, domain->id, probe, ret)
+			       : VMOP_GUEST_PROBE_ABSENT;
 }
 
 bool vmop_guests_want_flush(const struct vmop_guests *guests)

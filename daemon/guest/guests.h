@@ -10,7 +10,7 @@
  *
  *	1. daemon/profile/attribute.c finds the domain and vCPU of the sample, and passes it to
  *	   vmop_guests_hold, which appends it to a queue of held samples (held-samples.h).  With a
- *	   context it requests what is not known yet (context/samples.h), and unwinds the stacks
+ *	   context it requests the facts that it lacks (context/samples.h), and unwinds the stacks
  *	   (stacks/sample-unwinder.h): only the addresses of the callers are kept.
  *	2. At the flush vmop_guests_release takes the newest view of each guest: the code of its
  *	   kernel becomes the domain's, and symbols of files become their images'.
@@ -37,6 +37,7 @@
 #include "daemon/guest/guest-sample.h"
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
+#include "daemon/guest/watch.h"
 #include "daemon/profile/sample-key.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
@@ -44,7 +45,6 @@
 
 struct vmop_code_store;
 struct vmop_guest_maps;
-struct vmop_guest_watch;
 struct vmop_guests;
 struct vmop_off_cpu;
 struct vmop_tasks;
@@ -123,11 +123,17 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
 
 /*
  * Return the frames of the state that was kept for that CPU and thread, whose first one is the
- * guest's instruction itself, and drop the state. NULL: there is none. They are valid until the
+ * guest's instruction itself, and drop the state. NULL: no state was kept. They are valid until the
  * next call of a function of this header. For the per-sample path.
  */
 const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid);
+
+/* As vmop_guest_watch_probe. ABSENT also for a domain that is not watched. */
+enum vmop_guest_probed vmop_guests_probe(struct vmop_guests *guests,
+					 const struct vmop_domain *domain,
+					 const struct vmop_guest_probe *probe,
+					 uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */
 bool vmop_guests_want_flush(const struct vmop_guests *guests);
@@ -155,7 +161,7 @@ struct vmop_guest_blocked_sink {
 void vmop_guests_release_blocked(struct vmop_guests *guests,
 				 const struct vmop_guest_blocked_sink *sink);
 
-/* What blocked samples lack, of all guests since the creation. */
+/* Losses of the blocked samples of all guests since the creation. */
 struct vmop_guests_blocked_losses {
 	uint64_t n_missed; /* rounds */
 	uint64_t n_torn;   /* threads */

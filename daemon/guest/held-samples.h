@@ -17,7 +17,7 @@
 
 struct vmop_domain;
 
-/* What a held sample keeps of its context (vmop/guest-context.h). */
+/* The part of its context (vmop/guest-context.h) that a held sample keeps. */
 struct vmop_held_context {
 	struct vmop_guest_page_key page; /* with VMOP_GUEST_HAS_PAGE */
 	uint64_t generation;		 /* of the kernel */

@@ -169,16 +169,17 @@ static void list_guest(char *list, size_t size, const char *name, uint32_t pid)
 	snprintf(list + len, size - len, "%s%s (pid %u)", len ? ", " : "", name, pid);
 }
 
-struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
+struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains,
+					       const struct vmop_domain_patterns *patterns,
+					       const char *kind)
 {
-	const struct vmop_domain_patterns *passive = domains->passive;
-	_cleanup_free_ bool *matched = calloc(passive->n + 1, sizeof(*matched));
+	_cleanup_free_ bool *matched = calloc(patterns->n + 1, sizeof(*matched));
 	char running[1024] = "";
 	size_t n_open = 0;
 	if (!matched)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < passive->n; i++)
-		n_open += !(matched[i] = !strcmp(passive->patterns[i].text, "all"));
+	for (size_t i = 0; i < patterns->n; i++)
+		n_open += !(matched[i] = !strcmp(patterns->patterns[i].text, "all"));
 	if (!n_open || !domains->root)
 		return NULL;
 	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(domains->root, "/proc");
@@ -196,19 +197,19 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 			vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 		if (!*name)
 			snprintf(name, sizeof(name), "pid-%u", pid);
-		for (size_t i = 0; i < passive->n; i++) {
-			struct vmop_domain_patterns one = {.patterns = &passive->patterns[i],
+		for (size_t i = 0; i < patterns->n; i++) {
+			struct vmop_domain_patterns one = {.patterns = &patterns->patterns[i],
 							   .n = 1};
 			if (vmop_domain_patterns_match(&one, name, uuid, pid, UINT32_MAX))
 				matched[i] = true;
 		}
 		list_guest(running, sizeof(running), name, pid);
 	}
-	for (size_t i = 0; i < passive->n; i++)
+	for (size_t i = 0; i < patterns->n; i++)
 		if (!matched[i])
 			return vmop_error_new(
-				VMOP_ERROR_USAGE, "passive domain \"%s\" does not run; %s%s",
-				passive->patterns[i].text,
+				VMOP_ERROR_USAGE, "%s domain \"%s\" does not run; %s%s", kind,
+				patterns->patterns[i].text,
 				*running ? "those that do: " : "no guest does", running);
 	return NULL;
 }

@@ -5,6 +5,19 @@
 
 #include "daemon/host/kernel-address.h"
 
+struct kvm_provider {
+	struct vmop_domain_provider base;
+	struct vmop_domain_patterns active;
+};
+
+static void kvm_destroy(struct vmop_domain_provider *provider)
+{
+	struct kvm_provider *kvm = (struct kvm_provider *)provider;
+	provider->domains->active = NULL;
+	vmop_domain_patterns_deinit(&kvm->active);
+	free(kvm);
+}
+
 static bool kvm_serves(const struct vmop_source *source)
 {
 	(void)source;
@@ -16,30 +29,30 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 				     struct vmop_domain_provider **ret)
 {
 	(void)source;
-	if (options->setup->active_domains.n && !options->is_replay)
-		return vmop_error_new(
-			VMOP_ERROR_CANT,
-			"active domain \"%s\": this is no dom0 of Xen, and only a dom0 "
-			"has active domains; undo it by --active-domains (none)",
-			options->setup->active_domains.items[0]);
-	struct vmop_error *err = options->goes_on ? NULL : vmop_domains_check_patterns(domains);
-	if (err)
-		return err;
-	struct vmop_domain_provider *provider = calloc(1, sizeof(*provider));
-	if (!provider)
+	struct kvm_provider *kvm = calloc(1, sizeof(*kvm));
+	if (!kvm)
 		return &vmop_error_no_memory;
-	*provider = (struct vmop_domain_provider){
+	kvm->base = (struct vmop_domain_provider){
 		.ops = &vmop_kvm_provider_ops,
 		.domains = domains,
 		.no_process = VMOP_UNATTRIBUTED_NO_PROCESS,
+		.keeps_file_symbols = options->is_read_elsewhere,
 	};
-	*ret = provider;
-	return NULL;
-}
-
-static void kvm_destroy(struct vmop_domain_provider *provider)
-{
-	free(provider);
+	struct vmop_error *err = NULL;
+	if (!options->is_replay)
+		err = vmop_domain_patterns_init_names(
+			&kvm->active, (const char *const *)options->setup->active_domains.items,
+			options->setup->active_domains.n);
+	domains->active = &kvm->active;
+	if (!err && !options->goes_on)
+		err = vmop_domains_check_patterns(domains, domains->passive, "passive");
+	if (!err && !options->goes_on)
+		err = vmop_domains_check_patterns(domains, &kvm->active, "active");
+	if (err)
+		kvm_destroy(&kvm->base);
+	else
+		*ret = &kvm->base;
+	return err;
 }
 
 static void kvm_detach(struct vmop_domain_provider *provider)

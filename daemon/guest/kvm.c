@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <stdio.h>
 
-#include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
+#include "libutil/procfs.h"
 
 #define DEBUGFS "/sys/kernel/debug/kvm"
 

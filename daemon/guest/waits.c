@@ -9,9 +9,9 @@
 
 #include "daemon/host/image.h"
 #include "daemon/host/kernel-address.h"
-#include "daemon/host/procfs.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/procfs.h"
 
 #define PLACES_MAX 16 /* of a guest and a reason, in an interval */
 #define CGROUPS_MAX 4096

@@ -47,6 +47,12 @@ struct watched {
 	struct vmop_blocked_batch *blocked; /* NULL: none, or taken */
 	struct vmop_blocked_facts blocked_facts;
 	struct vmop_guest_wishes wishes;
+	struct {
+		struct vmop_guest_probe place;
+		bool is_wanted, is_done, is_read;
+		uint64_t asked_ns; /* CLOCK_MONOTONIC: when the owner last asked for it */
+		uint8_t bytes[VMOP_GUEST_PROBE_BYTES];
+	} probe;
 };
 
 struct vmop_guest_watch {
@@ -162,6 +168,24 @@ static unsigned blocked_permille(const struct vmop_guest_watch *watch)
 	return share_permille ? share_permille : 1;
 }
 
+/* Read the place that the owner wants to compare. The lock is held, but not during the reading. */
+static void serve_probe(struct vmop_guest_watch *watch, struct watched *watched)
+{
+	uint8_t bytes[VMOP_GUEST_PROBE_BYTES] = {0};
+	struct vmop_guest_probe place = watched->probe.place;
+	if (!watched->probe.is_wanted || watched->probe.is_done)
+		return;
+	pthread_mutex_unlock(&watch->worker.lock);
+	bool is_read = vmop_guest_reader_probe(watched->reader, &place, bytes);
+	pthread_mutex_lock(&watch->worker.lock);
+	/* The owner can have given it up, and want another place. */
+	if (memcmp(&watched->probe.place, &place, sizeof(place)) != 0)
+		return;
+	memcpy(watched->probe.bytes, bytes, sizeof(bytes));
+	watched->probe.is_read = is_read;
+	watched->probe.is_done = true;
+}
+
 /*
  * Update all guests.  The lock is held at the call and the return, but not while a guest is read:
  * only this thread removes guests from the list.
@@ -182,6 +206,7 @@ static void update_guests(struct vmop_guest_watch *watch)
 		struct vmop_guest_view *view =
 			is_news ? vmop_guest_reader_make_view(at->reader) : NULL;
 		pthread_mutex_lock(&watch->worker.lock);
+		serve_probe(watch, at);
 		spend(watch, begun);
 		if (wishes.session != watch->session) { /* parked meanwhile */
 			vmop_guest_view_unref(view);
@@ -559,6 +584,50 @@ void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wai
 	       vmop_worker_wait(&watch->worker, &until))
 		;
 	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+/* A place that its owner did not ask for again in this time is given up. */
+#define PROBE_LASTS_NS (5 * VMOP_NS_PER_S)
+
+/* Ask for the place, or take what was read there. The lock is held. */
+static enum vmop_guest_probed take_probe(struct watched *watched,
+					 const struct vmop_guest_probe *place, uint64_t now_ns,
+					 uint8_t ret[VMOP_GUEST_PROBE_BYTES])
+{
+	bool is_same = !memcmp(&watched->probe.place, place, sizeof(*place));
+	if (watched->probe.is_wanted && !is_same &&
+	    now_ns - watched->probe.asked_ns < PROBE_LASTS_NS)
+		return VMOP_GUEST_PROBE_WAITS;
+	if (!watched->probe.is_wanted || !is_same) {
+		watched->probe.place = *place;
+		watched->probe.is_wanted = true;
+		watched->probe.is_done = false;
+	}
+	watched->probe.asked_ns = now_ns;
+	if (!watched->probe.is_done)
+		return VMOP_GUEST_PROBE_WAITS;
+	watched->probe.is_wanted = watched->probe.is_done = false;
+	memcpy(ret, watched->probe.bytes, VMOP_GUEST_PROBE_BYTES);
+	return watched->probe.is_read ? VMOP_GUEST_PROBE_READ : VMOP_GUEST_PROBE_ABSENT;
+}
+
+enum vmop_guest_probed vmop_guest_watch_probe(struct vmop_guest_watch *watch,
+					      struct vmop_domain_id domain,
+					      const struct vmop_guest_probe *probe,
+					      uint8_t ret[VMOP_GUEST_PROBE_BYTES])
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	struct vmop_guest_probe place;
+	memset(&place, 0, sizeof(place)); /* places are compared with their padding */
+	place.pid = probe->pid;
+	place.address = probe->address;
+	memcpy(place.comm, probe->comm, strnlen(probe->comm, sizeof(place.comm) - 1));
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	enum vmop_guest_probed probed =
+		watched ? take_probe(watched, &place, now_ns, ret) : VMOP_GUEST_PROBE_ABSENT;
+	pthread_mutex_unlock(&watch->worker.lock);
+	return probed;
 }
 
 void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,

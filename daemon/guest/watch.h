@@ -14,6 +14,7 @@
 
 #include "daemon/guest/context/requests.h"
 #include "daemon/guest/guest-opener.h"
+#include "daemon/guest/guest-reader.h"
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
@@ -128,6 +129,22 @@ bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
 bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret);
 /* Wait up to wait_ms until all requests are answered: at the end of a session. */
 void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms);
+
+enum vmop_guest_probed {
+	VMOP_GUEST_PROBE_WAITS, /* it will be read, or another place of the guest is read first */
+	VMOP_GUEST_PROBE_READ,
+	VMOP_GUEST_PROBE_ABSENT, /* there is no such process or page now */
+};
+
+/*
+ * Read a place in the memory of a guest's process, to compare it. Repeat the call as long as it
+ * returns WAITS; another result is returned once. ABSENT also for unknown domains. *ret is set only
+ * for READ.
+ */
+enum vmop_guest_probed vmop_guest_watch_probe(struct vmop_guest_watch *watch,
+					      struct vmop_domain_id domain,
+					      const struct vmop_guest_probe *probe,
+					      uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
 
 /*
  * Set whether samples of a guest show what its vCPUs run: then the thread lists its processes and

@@ -12,12 +12,12 @@
 
 #include "daemon/host/image-file.h"
 #include "daemon/host/maps.h"
-#include "daemon/host/readers.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
+#include "libutil/readers.h"
 
 /* The size of a file whose symbols are read. */
 #define SYMBOLS_FILE_MAX_BYTES (256ll << 20)

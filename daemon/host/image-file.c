@@ -61,7 +61,7 @@ static struct vmop_error *open_by_path(const struct vmop_image_file *file, const
 
 /*
  * Return whether the open file at a link of map_files is that of the image: the process may have
- * another file in that place by now. On some file systems only the name tells.
+ * another file in that place by now. On some file systems only the name shows this.
  */
 static bool is_file(const struct vmop_image_file *file, const char *link, int fd)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/host/procfs.h"
 #include "libutil/error.h"
+#include "libutil/procfs.h"
 
 /* The key of an image in by_key. The name follows. */
 struct image_key {

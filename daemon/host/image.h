@@ -106,7 +106,7 @@ bool vmop_image_is_jitdump_name(const char *path);
 /* A file of a guest. The key is its path and its build-id (length 0: not known). */
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
 					  const char *path, const struct vmop_build_id *build_id);
-/* Return that image without a reference, or NULL: there is none. For the per-sample path. */
+/* Return that image without a reference, or NULL if it does not exist. For the per-sample path. */
 struct vmop_image *vmop_images_find_guest_file(const struct vmop_images *images,
 					       struct vmop_domain_id domain, const char *path,
 					       const struct vmop_build_id *build_id);

@@ -13,11 +13,11 @@
 #include <xxhash.h>
 
 #include "config.h"
-#include "daemon/host/procfs.h"
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
-#include "libutil/io.h"
 #include "libutil/dirs/run-dir.h"
+#include "libutil/io.h"
+#include "libutil/procfs.h"
 
 /* A kernel with all of Debian's modules loaded has a twentieth. */
 #define CACHE_MAX_BYTES (64u << 20)

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "daemon/host/kernel-cache.h"
-#include "daemon/host/procfs.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
+#include "libutil/dirs/run-dir.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
-#include "libutil/dirs/run-dir.h"
+#include "libutil/procfs.h"
 
 /* The length of the last program of a list: kallsyms has no lengths. */
 #define GENERATED_MAX_BYTES (64 * 1024)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/host/proc-text.h"
+#include "libutil/proc-text.h"
 
 struct vmop_maps_line {
 	uint64_t start, end;

@@ -28,9 +28,9 @@
 #include "daemon/host/idmap.h"
 #include "daemon/host/image.h"
 #include "daemon/host/pool.h"
-#include "daemon/host/proc-text.h"
 #include "daemon/host/regions.h"
 #include "daemon/host/task.h"
+#include "libutil/proc-text.h"
 #include "vmop/record.h"
 
 struct vmop_domain;

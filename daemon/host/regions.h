@@ -24,8 +24,9 @@ struct vmop_regions {
 	uint32_t last; /* the region of the last look-up, likely the next one */
 	bool is_cut;   /* there were more than VMOP_REGIONS_MAX */
 	/*
-	 * Of the last change, and of the last one after which an address had another meaning than
-	 * before; a new address space begins with one. Versions ascend over all address spaces.
+	 * version: of the last change. replaced_version: of the last change after which an address
+	 * had another meaning than before; a new address space begins with one. Versions ascend
+	 * over all address spaces.
 	 */
 	uint64_t version, replaced_version;
 	struct vmop_region at[];

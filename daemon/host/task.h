@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "daemon/host/ids.h"
-#include "daemon/host/procfs.h"
 #include "libdb/db.h"
+#include "libutil/procfs.h"
 
 struct vmop_image;
 struct vmop_images;

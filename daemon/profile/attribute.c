@@ -292,7 +292,7 @@ void vmop_attribution_keep_guest_state(struct vmop_attribution *attribution,
 	const struct vmop_guest_state_record *state = &record->guest_state;
 	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, state->tid);
 	if (attribution->guests && attribution->stacks && capture && capture->guest && vcpu &&
-	    vcpu->domain->kind == VMOP_DOMAIN_PASSIVE)
+	    vmop_domain_is_read(vcpu->domain))
 		vmop_guests_keep_state(attribution->guests, vcpu->domain, state->cpu, state->tid,
 				       capture->guest);
 }
@@ -447,12 +447,12 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 		vmop_domain_count_kernel(domain);
 	else
 		vmop_domain_count_user(domain);
-	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
+	if (sample->flags & VMOP_SAMPLE_NO_IP && vmop_domain_is_read(domain))
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
-	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
+	if (vmop_domain_is_read(domain) && attribution->guests &&
 	    hold_guest_sample(attribution, location, owner, record, capture))
 		return;
-	if (domain->kind == VMOP_DOMAIN_PASSIVE)
+	if (vmop_domain_is_read(domain))
 		locate_guest(attribution, location, domain, sample);
 	else
 		put_unattributed(attribution, location, no_guest_reason(domain), 0,

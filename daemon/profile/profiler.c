@@ -506,7 +506,7 @@ static void note_missing_contexts(struct vmop_profiler *profiler)
 		return;
 	for (uint32_t i = 1; i < profiler->domains.n; i++) {
 		struct vmop_domain *domain = profiler->domains.at[i];
-		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+		if (domain->is_running && vmop_domain_is_read(domain))
 			vmop_domain_set_context_note(domain, note);
 	}
 }
@@ -563,6 +563,16 @@ struct vmop_guest_watch **vmop_profiler_guest_watch(struct vmop_profiler *profil
 	return &profiler->watch;
 }
 
+struct vmop_domains *vmop_profiler_domains(struct vmop_profiler *profiler)
+{
+	return &profiler->domains;
+}
+
+struct vmop_guests *vmop_profiler_guests(struct vmop_profiler *profiler)
+{
+	return profiler->guests;
+}
+
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler)
 {
 	vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0, profiler->last_stored);
@@ -590,7 +600,7 @@ bool vmop_profiler_has_guests(const struct vmop_profiler *profiler)
 {
 	for (uint32_t i = 1; i < profiler->domains.n; i++) {
 		const struct vmop_domain *domain = profiler->domains.at[i];
-		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+		if (domain->is_running && vmop_domain_is_read(domain))
 			return true;
 	}
 	return false;

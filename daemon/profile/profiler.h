@@ -26,6 +26,8 @@
 #include "libutil/error.h"
 
 struct vmop_blocked_facts; /* guest/off-cpu/batch.h */
+struct vmop_domains;	   /* guest/domain.h */
+struct vmop_guests;	   /* guest/guests.h */
 struct vmop_guest_view;	   /* guest/view.h */
 struct vmop_profiler;
 struct vmop_waits_facts; /* hv-interface/bpf/waits.h */
@@ -99,6 +101,13 @@ void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
 
 /* Take over the losses that `before`, which has ended, could not store. */
 void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before);
+
+/*
+ * Return the table of domains; and the state of the guests that are read, or NULL: none is. Both
+ * are for active guests (daemon/active/), valid as long as the profiler is not detached.
+ */
+struct vmop_domains *vmop_profiler_domains(struct vmop_profiler *profiler);
+struct vmop_guests *vmop_profiler_guests(struct vmop_profiler *profiler);
 
 /* Return the number of samples that wait for the next flush. */
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);

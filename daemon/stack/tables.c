@@ -8,11 +8,11 @@
 
 #include "daemon/host/image-file.h"
 #include "daemon/host/maps.h"
-#include "daemon/host/readers.h"
 #include "daemon/stack/kernel-tables.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "libutil/readers.h"
 
 /* The time of a build before its file counts as hanging: the CPU limit, on a busy machine. */
 #define BUILD_MS 8000

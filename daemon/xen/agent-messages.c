@@ -293,7 +293,8 @@ struct vmop_error *vmop_agent_messages_open(unsigned round_ms, struct vmop_agent
 	if (!messages)
 		return &vmop_error_no_memory;
 	messages->round_ms = round_ms;
-	messages->opener = (struct vmop_active_opener){open_domain, close_domain, hurry, messages};
+	messages->opener = (struct vmop_active_opener){
+		.open = open_domain, .close = close_domain, .hurry = hurry, .arg = messages};
 	struct vmop_error *err = vmop_worker_begin(&messages->worker, &worker_ops);
 	if (err) {
 		free(messages);

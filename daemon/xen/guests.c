@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "daemon/guest/identify.h"
-#include "daemon/host/procfs.h"
 #include "daemon/xen/domains.h"
 #include "daemon/xen/xenstore.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/procfs.h"
 
 #define SELECTED_MAX (VMOP_XEN_PASSIVE_MAX + VMOP_XEN_ACTIVE_MAX)
 /* How long xenstored may be silent before a warning is logged. */

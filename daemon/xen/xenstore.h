@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/guest/vmm.h"
 #include "libutil/error.h"
+#include "libutil/vmm.h"
 
 #define VMOP_XENSTORE_DOMAINS_MAX 1024
 

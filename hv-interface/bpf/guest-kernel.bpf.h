@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a guest's Linux has in its memory about the code that runs: its task, its page, the file of
- * that page, and the stacks. Every value is the guest's, and any value can be in it.
+ * Readers of a guest's Linux for the code that runs: its task, its page, the file of that page, and
+ * the stacks. Every value is the guest's, and any value can be in it.
  */
 #ifndef VMOP_HV_INTERFACE_BPF_GUEST_KERNEL_BPF_H
 #define VMOP_HV_INTERFACE_BPF_GUEST_KERNEL_BPF_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the BPF program on the sampling events must know of a guest's kernel to read the task, the
- * page and the stacks of a sample (vmop/guest-context.h). daemon/guest fills it from libguest's
- * findings, the perf source owns it (vmop_source_guest_maps).
+ * Maps with the numbers of each guest's kernel, by which the BPF program on the sampling events
+ * reads the task, the page and the stacks of a sample (vmop/guest-context.h). daemon/guest fills
+ * them from libguest's findings. The perf source owns them (vmop_source_guest_maps).
  *
  * A guest without an entry still has registers and the guest-physical address. A wrong entry costs
  * parts of contexts, and no memory outside the guest is ever read: each address goes through the

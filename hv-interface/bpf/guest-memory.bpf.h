@@ -95,7 +95,7 @@ struct kept_facts {
 	uint64_t mm, mm_root;
 };
 
-/* What the program keeps on a CPU while it reads a guest. */
+/* The program's state on a CPU while it reads a guest. */
 struct guest_work {
 	uint32_t alignment;
 	struct vmop_bpf_guest record;
@@ -294,7 +294,7 @@ static __always_inline int translate(struct guest_work *work, uint64_t address)
 __attribute__((noinline)) int read_guest(uint64_t address, uint32_t bytes)
 {
 	struct guest_work *work = guest_work();
-	/* Of one comparison with a constant, the verifier of 6.1 learns the bound. */
+	/* The verifier of 6.1 learns the bound from a comparison with a constant. */
 	if (!work || bytes > READ_MAX)
 		return VMOP_GUEST_GAP_NOT_MAPPED;
 	uint32_t left = PAGE_BYTES - (address & (PAGE_BYTES - 1));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the vCPU of a KVM guest runs at a sample. The vCPU's thread is the current task, and KVM has
- * put a notifier into it, which is a part of the vCPU. A sample of the guest becomes a record in
- * place of perf's own. A sample of the host's work for the vCPU stays, and gets the state in which
- * the guest left the vCPU in front of it.
+ * Find what the vCPU of a KVM guest runs at a sample. The vCPU's thread is the current task, and
+ * KVM has put a notifier into it, which is a part of the vCPU. A sample of the guest becomes a
+ * record in place of perf's own. A sample of the host's work for the vCPU stays, and gets the state
+ * in which the guest left the vCPU in front of it.
  */
 #ifndef VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
 #define VMOP_HV_INTERFACE_BPF_GUEST_BPF_H

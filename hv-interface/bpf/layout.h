@@ -235,7 +235,7 @@ struct vmop_bpf_host_layout {
 	uint32_t slot_node, slot_base_gfn, slot_npages, slot_address, slot_flags;
 };
 
-/* What the program is loaded with: constants to the verifier, which removes unused code. */
+/* Settings at the load: constants to the verifier, which removes unused code. */
 struct vmop_bpf_settings {
 	uint8_t unwinds_host, reads_guests, withholds_registers; /* bool: vmop_bpf_request */
 	struct vmop_bpf_host_layout host;

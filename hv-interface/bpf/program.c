@@ -226,7 +226,7 @@ static struct vmop_error *load(const struct vmop_bpf_settings *settings,
 	return NULL;
 }
 
-/* Load one part alone, if it is among the settings. *refusal gets the reason. */
+/* Load only one part, if it is among the settings. *refusal gets the reason. */
 static void load_part(const struct vmop_bpf_settings *settings, bool is_unwinding,
 		      struct vmop_error **refusal, struct vmop_bpf_program **ret)
 {
@@ -236,7 +236,7 @@ static void load_part(const struct vmop_bpf_settings *settings, bool is_unwindin
 	*refusal = load(&one, ret);
 }
 
-/* Load what is possible of the settings. The kernel may refuse both parts, and accept one. */
+/* Load as many parts as the kernel accepts. It may refuse both together, and accept one. */
 static void load_parts(const struct vmop_bpf_settings *settings, struct vmop_bpf_request *request,
 		       struct vmop_bpf_program **ret)
 {

@@ -105,7 +105,8 @@ struct vmop_unwind_maps_facts {
 	size_t table_bytes; /* of the kernel's memory */
 	size_t n_mappings;
 	uint64_t n_refused; /* tables and processes that did not fit */
-	/* Samples so far: unwound in the kernel, of which some found the ring full; and copied. */
+	/* Samples since the start: unwound in the kernel, of which some found the ring full; and
+	 * copied. */
 	uint64_t n_unwound, n_copied;
 };
 /* Any thread. */

@@ -15,6 +15,15 @@
 
 _Static_assert((VMOP_WAIT_N_STATES & (VMOP_WAIT_N_STATES - 1)) == 0, "states are masked");
 
+/*
+ * A hint is for the low bits of ids: the slot of one of the watched threads with them, 0 for none;
+ * and whether a process with them was a guest's.
+ */
+#define VMOP_WAITS_N_HINTS 16384
+#define VMOP_WAITS_HINT_SLOT 0xffffu
+#define VMOP_WAITS_HINT_GUEST 0x10000u
+_Static_assert(VMOP_WAITS_MAX_VICTIMS <= VMOP_WAITS_HINT_SLOT, "hints hold slots");
+
 /* Every so many runs of a program its time is measured. */
 #define VMOP_WAITS_MEASURED 64
 
@@ -24,7 +33,6 @@ struct vmop_waits_victim {
 	uint64_t task;	   /* address of its task_struct; 0: not seen yet */
 	uint64_t times_ns[VMOP_WAIT_N_STATES], counts[VMOP_WAIT_N_STATES];
 	uint64_t others_ns; /* of WAITING, for which the map of pairs had no room */
-	uint64_t off_ns;    /* all states but RUNNING */
 	uint64_t exit_ns;   /* the open exit; 0: none */
 	uint64_t off_at_exit_ns;
 	uint32_t reason; /* of the open exit */

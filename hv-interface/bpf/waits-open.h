@@ -14,8 +14,9 @@ enum vmop_waits_map {
 	VMOP_WAITS_PAIRS,
 	VMOP_WAITS_EXITS,
 	VMOP_WAITS_ADDRESSES,
+	VMOP_WAITS_HINTS,
 };
-#define VMOP_WAITS_N_MAPS (VMOP_WAITS_ADDRESSES + 1)
+#define VMOP_WAITS_N_MAPS (VMOP_WAITS_HINTS + 1)
 
 struct vmop_waits_slot {
 	uint32_t tid; /* 0: free */

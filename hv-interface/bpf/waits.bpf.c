@@ -98,6 +98,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMOP_WAITS_N_HINTS);
+	__type(key, uint32_t);	 /* the low bits of threads' ids */
+	__type(value, uint32_t); /* see VMOP_WAITS_N_HINTS */
+} hints SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, VMOP_WAITS_MAX_VICTIMS);
 	__type(key, uint32_t);
 	__type(value, struct vmop_waits_victim);
@@ -148,13 +155,37 @@ static __always_inline struct vmop_waits_victim *victim_at(uint32_t slot)
 	return bpf_map_lookup_elem(&victims, &slot);
 }
 
+/*
+ * Return the hint for an id. Most threads are not watched and most processes are no guest's, which
+ * it shows: an element of an array costs a load, a look-up in a hash some 15 ns.
+ */
+static __always_inline uint32_t hint_of(uint32_t id)
+{
+	uint32_t place = id % VMOP_WAITS_N_HINTS;
+	const uint32_t *hint = bpf_map_lookup_elem(&hints, &place);
+	return hint ? *hint : 0;
+}
+
 static __always_inline struct vmop_waits_victim *victim_of(uint32_t tid, uint32_t *ret_slot)
 {
-	const uint32_t *slot = bpf_map_lookup_elem(&slots, &tid);
+	uint32_t slot = hint_of(tid) & VMOP_WAITS_HINT_SLOT;
 	if (!slot)
 		return NULL;
-	*ret_slot = *slot;
-	return victim_at(*slot);
+	*ret_slot = slot;
+	struct vmop_waits_victim *victim = victim_at(slot);
+	if (!victim || victim->tid == tid)
+		return victim;
+	const uint32_t *found = bpf_map_lookup_elem(&slots, &tid);
+	if (!found)
+		return NULL;
+	*ret_slot = *found;
+	return victim_at(*found);
+}
+
+/* Return the number of the guest that a process runs, or NULL. */
+static __always_inline const uint32_t *guest_of(uint32_t tgid)
+{
+	return hint_of(tgid) & VMOP_WAITS_HINT_GUEST ? bpf_map_lookup_elem(&guests, &tgid) : NULL;
 }
 
 /* ---- the cost of this program ------------------------------------------------------------- */
@@ -215,20 +246,20 @@ static __always_inline uint64_t renewed_ns(struct task_struct *task)
 }
 
 /*
- * Return how much of a wait in [since_ns, now_ns) was for a quota. is_throttled is the state at its
- * begin: a thread is throttled at a switch, where a wait begins anew.
+ * Return how much of a wait in [since_ns, now_ns) was for a quota. The victim has the state at its
+ * begin, is_throttled is that at its end: a thread is throttled at a switch, where a wait begins
+ * anew.
  */
-static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, uint64_t since_ns,
-					   uint64_t now_ns)
+static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, bool is_throttled,
+					   uint64_t since_ns, uint64_t now_ns)
 {
-	struct task_struct *task = (struct task_struct *)victim->task;
 	bool was_throttled = victim->is_throttled;
-	victim->is_throttled = is_throttled(task, false);
+	victim->is_throttled = is_throttled;
 	if (!was_throttled)
 		return 0;
-	if (victim->is_throttled)
+	if (is_throttled)
 		return now_ns - since_ns;
-	uint64_t at_ns = renewed_ns(task);
+	uint64_t at_ns = renewed_ns((struct task_struct *)victim->task);
 	return at_ns > since_ns && at_ns < now_ns ? at_ns - since_ns : now_ns - since_ns;
 }
 
@@ -250,7 +281,7 @@ static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct 
 		key->kind = task ? VMOP_CULPRIT_IDLE : VMOP_CULPRIT_OTHERS;
 		return;
 	}
-	const uint32_t *guest = bpf_map_lookup_elem(&guests, &tgid);
+	const uint32_t *guest = guest_of(tgid);
 	if (guest) {
 		key->kind = VMOP_CULPRIT_GUEST;
 		key->id[0] = *guest;
@@ -271,7 +302,25 @@ static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct 
 		return;
 	}
 	key->kind = VMOP_CULPRIT_PROCESS;
-	BPF_CORE_READ_INTO((char(*)[16])key->id, task, group_leader, comm);
+	const struct task_struct *leader =
+		is_argument ? task->group_leader : BPF_CORE_READ(task, group_leader);
+	bpf_probe_read_kernel(key->id, sizeof(key->id), leader->comm);
+}
+
+/* Set a pair's culprit to a task that is a tracepoint's argument. victim: the task's, or NULL. */
+static __always_inline void set_running_culprit(struct vmop_waits_pair_key *key,
+						struct task_struct *task,
+						const struct vmop_waits_victim *victim,
+						uint32_t *ret_tgid)
+{
+	if (!victim) {
+		set_culprit(key, task, true, ret_tgid);
+		return;
+	}
+	key->kind = VMOP_CULPRIT_GUEST;
+	key->id[0] = victim->guest;
+	key->id[1] = 0;
+	*ret_tgid = (uint32_t)task->tgid;
 }
 
 static __always_inline void add_pair(struct vmop_waits_victim *victim,
@@ -333,25 +382,45 @@ static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t 
 	if (state >= VMOP_WAIT_N_STATES || !time_ns)
 		return;
 	__sync_fetch_and_add(&victim->times_ns[bounded(state, VMOP_WAIT_N_STATES)], time_ns);
-	if (state != VMOP_WAIT_RUNNING)
-		__sync_fetch_and_add(&victim->off_ns, time_ns);
 }
 
-/* Charge a wait to its culprit, except for the part that is for a quota. */
+/* Return the time that the thread was not on a CPU. Exits need it, which are rarer than switches.
+ */
+static __always_inline uint64_t off_ns(const struct vmop_waits_victim *victim)
+{
+	uint64_t sum_ns = 0;
+	for (uint32_t state = 0; state < VMOP_WAIT_N_STATES; state++)
+		sum_ns += state == VMOP_WAIT_RUNNING ? 0 : victim->times_ns[state];
+	return sum_ns;
+}
+
+/*
+ * Charge a wait to its culprit, except for the part that is for a quota. is_throttled: whether a
+ * quota keeps it waiting.
+ */
 static __always_inline void charge_wait(struct vmop_waits_victim *victim,
 					const struct vmop_waits_pair_key *key, uint32_t tgid,
-					uint64_t now_ns)
+					bool is_throttled, uint64_t now_ns)
 {
 	uint64_t since_ns, time_ns = take_time(victim, now_ns, &since_ns);
 	if (!time_ns)
 		return;
-	uint64_t quota_ns = quota_part(victim, since_ns, now_ns);
+	uint64_t quota_ns = quota_part(victim, is_throttled, since_ns, now_ns);
 	if (quota_ns > time_ns)
 		quota_ns = time_ns;
 	add_time(victim, VMOP_WAIT_QUOTA, quota_ns);
 	add_time(victim, VMOP_WAIT_WAITING, time_ns - quota_ns);
 	if (time_ns > quota_ns)
 		add_pair(victim, key, tgid, time_ns - quota_ns);
+}
+
+/* Charge a thread that still waits: its task is no argument of a tracepoint. */
+static __always_inline void charge_waiter(struct vmop_waits_victim *victim,
+					  const struct vmop_waits_pair_key *key, uint32_t tgid,
+					  uint64_t now_ns)
+{
+	charge_wait(victim, key, tgid, is_throttled((struct task_struct *)victim->task, false),
+		    now_ns);
 }
 
 /* Charge a state without a culprit. */
@@ -388,7 +457,7 @@ static long charge_one(uint32_t i, struct walk *walk)
 	walk->bits &= walk->bits - 1;
 	struct vmop_waits_victim *victim = victim_at(walk->key.slot);
 	if (victim && victim->state == VMOP_WAIT_WAITING && victim->cpu == walk->cpu)
-		charge_wait(victim, &walk->key, walk->tgid, walk->now_ns);
+		charge_waiter(victim, &walk->key, walk->tgid, walk->now_ns);
 	else /* it is no longer watched, and its slot may have another's */
 		clear_waiting(walk->cpu, walk->key.slot);
 	return 0;
@@ -404,21 +473,31 @@ static long charge_word(uint32_t word, struct walk *walk)
 	if (!walk->bits)
 		return 0;
 	walk->now_ns = walk->begun_ns;
-	bpf_loop(64, charge_one, walk, 0);
+	/* Mostly one waits: a loop's calls would cost more than they do. */
+	charge_one(0, walk);
+	if (walk->bits)
+		bpf_loop(63, charge_one, walk, 0);
 	return 0;
 }
 
-/* Charge all that wait for the CPU to the task that had it. Return until when, or 0: none waits. */
+/*
+ * Charge all that wait for the CPU to the task that had it; victim: that task's, or NULL. Return
+ * until when, or 0: none waits.
+ */
 static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu, uint32_t number,
-					       struct task_struct *task)
+					       struct task_struct *task,
+					       const struct vmop_waits_victim *victim)
 {
 	struct walk walk = {.cpu = number};
 	uint32_t n = n_words;
 	if (n == 1 && !cpu->waiting[0])
 		return 0;
 	walk.begun_ns = bpf_ktime_get_ns();
-	set_culprit(&walk.key, task, true, &walk.tgid);
-	bpf_loop(n, charge_word, &walk, 0);
+	set_running_culprit(&walk.key, task, victim, &walk.tgid);
+	if (n == 1)
+		charge_word(0, &walk);
+	else
+		bpf_loop(n, charge_word, &walk, 0);
 	return walk.now_ns;
 }
 
@@ -470,18 +549,20 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 
 static __always_inline void take_cpu(struct vmop_waits_victim *victim, uint32_t slot,
 				     struct task_struct *task, struct task_struct *before,
-				     uint32_t cpu, uint64_t now_ns)
+				     const struct vmop_waits_victim *victim_before, uint32_t cpu,
+				     uint64_t now_ns)
 {
-	if (victim->state == VMOP_WAIT_WAITING) {
-		struct vmop_waits_pair_key key = {.slot = slot};
-		uint32_t tgid;
+	if (victim->state != VMOP_WAIT_WAITING) {
+		charge(victim, now_ns);
+	} else {
 		clear_waiting(victim->cpu, slot);
 		if (victim->since_ns < now_ns) { /* else the walk has charged it */
-			set_culprit(&key, before, true, &tgid);
-			charge_wait(victim, &key, tgid, now_ns);
+			struct vmop_waits_pair_key key = {.slot = slot};
+			uint32_t tgid;
+			set_running_culprit(&key, before, victim_before, &tgid);
+			charge_wait(victim, &key, tgid, is_throttled(task, true), now_ns);
 		}
 	}
-	charge(victim, now_ns);
 	victim->task = (uint64_t)task;
 	victim->cpu = cpu;
 	enter(victim, VMOP_WAIT_RUNNING);
@@ -492,25 +573,25 @@ int vmop_switch(uint64_t *ctx)
 {
 	struct task_struct *previous = (struct task_struct *)ctx[1];
 	struct task_struct *next = (struct task_struct *)ctx[2];
-	uint32_t number = bpf_get_smp_processor_id(), slot;
+	uint32_t number = bpf_get_smp_processor_id(), leaving_slot = 0, slot = 0;
 	struct vmop_waits_cpu *cpu = cpu_at(number);
 	if (!cpu)
 		return 0;
 	uint64_t begun_ns = begin_run(&cpu->n_switches);
-	uint64_t now_ns = charge_waiting(cpu, number, previous);
-	struct vmop_waits_victim *victim = victim_of((uint32_t)previous->pid, &slot);
-	if (victim) {
+	struct vmop_waits_victim *leaving = victim_of((uint32_t)previous->pid, &leaving_slot);
+	uint64_t now_ns = charge_waiting(cpu, number, previous, leaving);
+	if (leaving) {
 		uint64_t asked = settings.has_state_argument ? ctx[3] : state_of(previous);
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
-		leave_cpu(victim, slot, previous, number, state_after(previous, ctx[0], asked),
-			  now_ns);
+		leave_cpu(leaving, leaving_slot, previous, number,
+			  state_after(previous, ctx[0], asked), now_ns);
 	}
-	victim = victim_of((uint32_t)next->pid, &slot);
+	struct vmop_waits_victim *victim = victim_of((uint32_t)next->pid, &slot);
 	if (victim) {
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
-		take_cpu(victim, slot, next, previous, number, now_ns);
+		take_cpu(victim, slot, next, previous, leaving, number, now_ns);
 	}
 	cpu->task = (uint64_t)next;
 	end_run(cpu, VMOP_WAITS_SWITCH, begun_ns);
@@ -556,7 +637,7 @@ int vmop_migrate(uint64_t *ctx)
 	if (!from)
 		return 0;
 	set_culprit(&key, (struct task_struct *)from->task, false, &tgid);
-	charge_wait(victim, &key, tgid, bpf_ktime_get_ns());
+	charge_waiter(victim, &key, tgid, bpf_ktime_get_ns());
 	clear_waiting(victim->cpu, slot);
 	victim->cpu = to;
 	set_waiting(to, slot);
@@ -592,7 +673,7 @@ static long settle_one(uint32_t i, const uint64_t *now_ns)
 		struct vmop_waits_pair_key key = {.slot = i};
 		uint32_t tgid;
 		set_culprit(&key, (struct task_struct *)cpu->task, false, &tgid);
-		charge_wait(victim, &key, tgid, *now_ns);
+		charge_waiter(victim, &key, tgid, *now_ns);
 	}
 	return 0;
 }
@@ -643,7 +724,7 @@ int vmop_exit(char *record)
 		return 0;
 	uint64_t begun_ns = begin_run(&cpu->n_exits);
 	victim->exit_ns = bpf_ktime_get_ns();
-	victim->off_at_exit_ns = victim->off_ns;
+	victim->off_at_exit_ns = off_ns(victim);
 	bpf_probe_read_kernel(&reason, sizeof(reason), record + settings.reason_at);
 	if (settings.class_at) {
 		bpf_probe_read_kernel(&class, sizeof(class), record + settings.class_at);
@@ -666,10 +747,10 @@ int vmop_entry(void *ctx)
 	if (!victim || !victim->exit_ns || !cpu)
 		return 0;
 	uint64_t begun_ns = begin_run(&cpu->n_entries);
-	uint64_t off_ns = victim->off_ns - victim->off_at_exit_ns;
+	uint64_t slept_ns = off_ns(victim) - victim->off_at_exit_ns;
 	uint64_t time_ns = bpf_ktime_get_ns() - victim->exit_ns;
 	const struct vmop_waits_exit_key key = {.slot = slot, .reason = victim->reason};
-	time_ns = time_ns > off_ns ? time_ns - off_ns : 0;
+	time_ns = time_ns > slept_ns ? time_ns - slept_ns : 0;
 	victim->exit_ns = 0;
 	struct vmop_waits_exit *exit = bpf_map_lookup_elem(&exits, &key);
 	if (exit) {

@@ -158,7 +158,8 @@ static struct vmop_error *load(struct vmop_waits *waits)
 		return not_permitted(-status);
 	for (size_t i = 0; i < VMOP_WAITS_N_MAPS; i++) {
 		static const char *const names[VMOP_WAITS_N_MAPS] = {
-			"slots", "victims", "cpus", "guests", "pairs", "exits", "addresses"};
+			"slots", "victims", "cpus",	 "guests",
+			"pairs", "exits",   "addresses", "hints"};
 		waits->maps[i] = bpf_object__find_map_fd_by_name(waits->object, names[i]);
 	}
 	waits->words_fd = bpf_object__find_map_fd_by_name(waits->object, ".data");
@@ -248,8 +249,31 @@ enum vmop_exit_machine vmop_waits_machine(const struct vmop_waits *waits)
 
 /* ---- guests and threads --------------------------------------------------------------------- */
 
+/* Return the slot of a watched thread with these low bits of its id, or 0: there is none. */
+static uint32_t slot_with(const struct vmop_waits *waits, uint32_t place)
+{
+	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++) {
+		const struct vmop_waits_slot *at = &waits->sums.slots[i];
+		if (at->tid && !at->is_leaving && at->tid % VMOP_WAITS_N_HINTS == place)
+			return i;
+	}
+	return 0;
+}
+
+/* Store the hint for an id. That a guest's process had it stays, and costs a look-up. */
+static void set_hint(const struct vmop_waits *waits, uint32_t id, bool is_guest)
+{
+	uint32_t place = id % VMOP_WAITS_N_HINTS, hint = 0;
+	int fd = waits->maps[VMOP_WAITS_HINTS];
+	bpf_map_lookup_elem(fd, &place, &hint);
+	hint &= VMOP_WAITS_HINT_GUEST;
+	hint |= slot_with(waits, place) | (is_guest ? VMOP_WAITS_HINT_GUEST : 0);
+	bpf_map_update_elem(fd, &place, &hint, BPF_ANY);
+}
+
 bool vmop_waits_put_guest(struct vmop_waits *waits, uint32_t pid, uint32_t guest)
 {
+	set_hint(waits, pid, true);
 	return bpf_map_update_elem(waits->maps[VMOP_WAITS_GUESTS], &pid, &guest, BPF_ANY) == 0;
 }
 
@@ -340,6 +364,7 @@ bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, ui
 		waits->n_refused++;
 		return false;
 	}
+	set_hint(waits, tid, false);
 	waits->n_watched++;
 	vmop_waits_settle(waits); /* decides what a thread does that is ready to run */
 	return true;
@@ -352,6 +377,7 @@ void vmop_waits_retain(struct vmop_waits *waits)
 		if (slot->tid && !slot->is_leaving && !slot->is_renewed) {
 			bpf_map_delete_elem(waits->maps[VMOP_WAITS_SLOTS], &slot->tid);
 			slot->is_leaving = true;
+			set_hint(waits, slot->tid, false);
 			waits->n_watched--;
 		}
 		slot->is_renewed = false;

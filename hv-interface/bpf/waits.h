@@ -33,9 +33,9 @@ bool vmop_waits_put_guest(struct vmop_waits *waits, uint32_t pid, uint32_t guest
 void vmop_waits_remove_guest(struct vmop_waits *waits, uint32_t pid);
 
 /*
- * Watch a thread from now on. False: no room. A thread that is watched already stays so, and is
- * renewed: vmop_waits_retain ends the watch of those that were not since its last call. The next
- * vmop_waits_take still returns the rest of their time.
+ * Watch a thread from now on; others that wait for it wait for that guest. False: no room. A thread
+ * that is watched already stays so, and is renewed: vmop_waits_retain ends the watch of those that
+ * were not since its last call. The next vmop_waits_take still returns the rest of their time.
  */
 bool vmop_waits_watch(struct vmop_waits *waits, uint32_t tid, uint32_t guest, uint32_t vcpu);
 void vmop_waits_retain(struct vmop_waits *waits);

@@ -124,7 +124,7 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 	struct vmop_error *err =
 		set_note(event,
 			 "%s counts only the host: KVM's mediated vPMU reserves the PMU for "
-			 "running guests%s",
+			 "running guests%s; active guests count it themselves (--active-domains)",
 			 event->name, event->counts_cycles ? "; see cpu-clock for guests" : "");
 	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
 }
@@ -402,7 +402,8 @@ static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 		else
 			err = vmop_error_new(VMOP_ERROR_CANT,
 					     "event '%s' can't count guests: KVM's mediated vPMU "
-					     "reserves the PMU for them",
+					     "reserves the PMU for them; active guests count it "
+					     "themselves (--active-domains)",
 					     event->name);
 	}
 	return err;

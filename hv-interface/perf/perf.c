@@ -309,8 +309,8 @@ static struct vmop_error *load_program(struct vmop_perf_plan *plan, bool unwinds
 }
 
 /*
- * Choose what is captured beside the samples: stacks, where the request leaves it open by the rate
- * of the samples, and the contexts of guests.
+ * Choose the captures beside the samples: stacks, by the rate of the samples where the request
+ * leaves them open, and the contexts of guests.
  */
 static struct vmop_error *choose_captures(struct vmop_perf_plan *plan,
 					  const struct vmop_source_setup *setup, size_t n_cpus)

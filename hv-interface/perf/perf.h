@@ -13,7 +13,7 @@
  * unwinds stacks and captures what guests run.
  *
  * Draining: ring.h reads the kernel's records of a CPU in place; record.h decodes them, with the
- * corrections, and capture.h, unwound.h and guest.h what was captured with them; merge.h puts all
+ * corrections; capture.h, unwound.h and guest.h decode the captures beside them; merge.h puts all
  * CPUs into one order; perf.c adds the CPUs that come and go, and delivers to the sink.
  *
  * permission.h answers what the kernel permits before any source is open.

@@ -13,8 +13,8 @@
  * for two seconds, samples with stacks for half a second (with BPF a quarter of them copied), the
  * contexts of guests' samples for a second, and with the windows of their stacks for a quarter, in
  * up to 64 MiB a CPU and an eighth of the machine's memory, at most 1 GiB, for all CPUs. With
- * stacks or contexts a ring wakes the daemon when a quarter of it is filled, or of what the host's
- * stacks alone would need.
+ * stacks or contexts a ring wakes the daemon when a quarter of it is filled, or of the size
+ * that only the host's stacks would need.
  */
 void vmop_perf_ring_size_set(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup,
 			     size_t n_cpus);

@@ -389,7 +389,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 	return err;
 }
 
-/* Open a link for questions about domains; NULL: none is wanted or usable. */
+/* Open a link for questions about domains; NULL: no link is wanted or usable. */
 static struct vmop_xen_link *open_link(const struct vmop_source_setup *setup, bool is_domu)
 {
 	struct vmop_xen_link *link;

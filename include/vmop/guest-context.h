@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a guest's vCPU ran at the very instant of a sample, as a BPF program on the sampling event
- * reads it from the vCPU's registers and the guest's memory (hv-interface/bpf/guest-maps.h).
+ * The state of a guest's vCPU at the very instant of a sample, as a BPF program on the sampling
+ * event reads it from the vCPU's registers and the guest's memory (hv-interface/bpf/guest-maps.h).
  *
  * Everything here comes from the guest and is hostile: any value can be in any field. Only `parts`
  * and the lengths of the windows are the program's own, and are checked when a record is decoded.
@@ -56,7 +56,8 @@ enum vmop_guest_gap {
 	VMOP_GUEST_GAP_NO_TASK,	     /* the current task's address is not one of the kernel's */
 	/* User code ran with another page table than that of the task: it is another CPU's task. */
 	VMOP_GUEST_GAP_OTHER_TASK,
-	/* No register has a kernel's data: firmware or a boot loader runs, perhaps after a reset. */
+	/* No register has a kernel's data: firmware or a boot loader runs, perhaps after a reset.
+	 */
 	VMOP_GUEST_GAP_BOOT,
 	VMOP_GUEST_N_GAPS,
 };

@@ -20,8 +20,8 @@ struct vmop_guest_numbers {
 	uint64_t direct_map, direct_map_bytes; /* the kernel's map of all RAM: page_offset_base */
 	uint64_t direct_map_gpa;	       /* of its first byte; 0 on x86-64 */
 	/*
-	 * What the struct page of gpa 0 has for an address, or would have: that of any gpa is
-	 * vmemmap + (gpa >> page_shift) * page_bytes, modulo 2^64.
+	 * The address that the struct page of gpa 0 has, or would have. The struct page of any gpa
+	 * is at vmemmap + (gpa >> page_shift) * page_bytes, modulo 2^64.
 	 */
 	uint64_t vmemmap;
 	uint64_t per_cpu_offsets;    /* the array __per_cpu_offset */

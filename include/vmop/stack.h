@@ -122,8 +122,8 @@ struct vmop_stack_capture {
 	size_t user_stack_asked_bytes;
 	bool is_compat; /* a 32-bit program on a 64-bit kernel: its stack is not unwound */
 	/*
-	 * Of a guest's sample, and of a VMOP_RECORD_GUEST_STATE: what the vCPU ran, with its
-	 * windows behind it. Then everything above is unset. NULL: not captured.
+	 * The state of the vCPU, with its windows behind it: only in a guest's sample and in a
+	 * VMOP_RECORD_GUEST_STATE. Then everything above is unset. NULL: not captured.
 	 */
 	const struct vmop_guest_context *guest;
 };

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The two control operations on a Xen domain that libguest needs: its description, and the
- * registers of a vCPU.
- *
- * Xen's domctl interface has a version, which Xen raises from time to time (0x15 is 4.17's), and
- * Xen refuses others. The parts used here are the same from version 9 (Xen 4.3) to 0x18 (4.22), so
- * the version is found by trial. libxenctrl, which each Xen release brings under a new name, is not
- * needed. Thread: one at a time for each object.
+ * registers of a vCPU (libutil/xen/domctl.h). Thread: one at a time for each object.
  */
 #ifndef VMOP_LIBGUEST_MEMORY_XEN_CONTROL_H
 #define VMOP_LIBGUEST_MEMORY_XEN_CONTROL_H

@@ -9,10 +9,10 @@
 
 #include "libguest/memory/memory.h"
 #include "libguest/memory/xen-control.h"
-#include "libguest/memory/xen-silence.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
+#include "libutil/xen/silence.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define WINDOW_PAGES 32u /* mapped by one call; one bit per page */
@@ -57,7 +57,7 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 		err = vmop_guest_xen_control_info(xen->control, domid, &xen->info);
 	if (err)
 		return err;
-	xen->memory = xenforeignmemory_open(vmop_guest_xen_silence(), 0);
+	xen->memory = xenforeignmemory_open(vmop_xen_silence(), 0);
 	if (!xen->memory)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	/* Linux before 4.11 cannot restrict the handle: Xen's own check remains. */

@@ -36,7 +36,7 @@ struct reader {
 	struct vmop_guest_kernel *kernel;
 	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
-	vmop_guest_known_fn *is_known; /* NULL: none is */
+	vmop_guest_known_fn *is_known; /* NULL: no thread is known */
 	vmop_guest_thread_fn *visit;
 	void *arg;
 	uint64_t *retries;

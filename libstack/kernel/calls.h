@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the code of an x86-64 kernel calls: whether a word on a stack can be a return address into
- * one function from another. It is told from the bytes before the address, without decoding whole
- * functions, and can be wrong for data in code; the caller weighs it.
+ * Calls in the code of an x86-64 kernel: whether a word on a stack can be a return address into one
+ * function from another. The bytes before the address decide, without decoding whole functions.
+ * This can be wrong for data in code; the caller weighs it.
  *
  * Code comes from a guest and is hostile: each question reads a bounded number of bytes.
  */
@@ -26,7 +26,8 @@ struct vmop_kernel_function {
 struct vmop_kernel_text {
 	/* Return the code at address, or NULL if not all of the bytes are there. */
 	const uint8_t *(*code)(void *arg, uint64_t address, size_t len_bytes);
-	/* Set *ret to the function that contains address. Return false if none is known. */
+	/* Set *ret to the function that contains address. Return false if the function is not
+	 * known. */
 	bool (*find_function)(void *arg, uint64_t address, struct vmop_kernel_function *ret);
 	void *arg;
 };
@@ -39,7 +40,7 @@ enum vmop_kernel_call {
 	VMOP_KERNEL_CALL_INDIRECT, /* of an unknown function, by a register or memory */
 };
 
-/* Return what is called just before return_address. */
+/* Decode the call just before return_address. */
 enum vmop_kernel_call vmop_kernel_call_before(const struct vmop_kernel_text *text,
 					      uint64_t return_address, uint64_t *ret_target);
 

@@ -16,7 +16,7 @@ struct walk {
 	struct vmop_kernel_unwound *ret;
 };
 
-/* Go to the caller's frame. False: there is none, for the reason in ret->end. */
+/* Go to the caller's frame. Return false at the last frame, with the reason in ret->end. */
 static bool step(struct walk *walk)
 {
 	uint64_t at = walk->regs.fp, next;

@@ -304,7 +304,7 @@ static struct vmop_orc_entry find_entry(const struct vmop_orc *orc,
 	return is_start ? vmop_orc_find(orc, regs->pc) : entry;
 }
 
-/* Go to the caller's frame. False: there is none, for the reason in state->end. */
+/* Go to the caller's frame. Return false at the last frame, with the reason in state->end. */
 static bool step(struct state *state, const struct vmop_orc *orc)
 {
 	struct vmop_kernel_regs before = state->regs;

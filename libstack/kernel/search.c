@@ -241,7 +241,7 @@ bool vmop_kernel_search(struct vmop_kernel_searcher *searcher,
 	struct attempt attempt = {.searcher = searcher, .search = search, .steps_left = MAX_STEPS};
 	struct vmop_kernel_regs regs = search->regs;
 	struct vmop_orc_entry entry = vmop_orc_find(search->orc, regs.pc - !regs.is_interrupted);
-	/* What the kernel does not describe has its return address on top (orc.c). */
+	/* Code that the kernel does not describe has its return address on top (orc.c). */
 	if (entry.type == VMOP_ORC_TYPE_UNDEFINED)
 		entry = (struct vmop_orc_entry){
 			.type = VMOP_ORC_TYPE_CALL, .sp_reg = VMOP_ORC_SP, .sp_offset = 8};

@@ -59,7 +59,7 @@ struct vmop_kernel_searcher;
 struct vmop_error *vmop_kernel_searcher_create(struct vmop_kernel_searcher **ret);
 void vmop_kernel_searcher_destroy(struct vmop_kernel_searcher *searcher); /* NULL is allowed */
 
-/* Forget what was learned of a text, because there is another one now. */
+/* Forget the facts about a text, because it was replaced. */
 void vmop_kernel_searcher_reset(struct vmop_kernel_searcher *searcher);
 
 struct vmop_kernel_found {

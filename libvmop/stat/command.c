@@ -16,12 +16,12 @@
 #include "libutil/io.h"
 
 /* The child's part; does not return. */
-static void be_child(char **argv, const sigset_t *signals, int go_fd, int report_fd)
+static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd, int report_fd)
 {
 	char byte;
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	/* The end of the file: vmopstat is ready, or has died. A byte: go. */
-	if (read(go_fd, &byte, 1) != 1)
+	if (read(go_fd, &byte, 1) != 1 || (out_fd >= 0 && dup2(out_fd, STDOUT_FILENO) < 0))
 		_exit(127);
 	execvp(argv[0], argv);
 	int os_errno = errno;
@@ -30,7 +30,7 @@ static void be_child(char **argv, const sigset_t *signals, int go_fd, int report
 	_exit(127);
 }
 
-struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals,
+struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals, int out_fd,
 					     struct vmop_stat_command *ret)
 {
 	int go[2], report[2];
@@ -45,7 +45,7 @@ struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signal
 	if (pid == 0) {
 		close(go[1]);
 		close(report[0]);
-		be_child(argv, signals, go[0], report[1]);
+		be_child(argv, signals, out_fd, go[0], report[1]);
 	}
 	int os_errno = errno;
 	close(go[0]);

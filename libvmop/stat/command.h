@@ -20,8 +20,11 @@ struct vmop_stat_command {
 	long n_switches;
 };
 
-/* Make the child, which restores signals and waits. Free with vmop_stat_command_deinit. */
-struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals,
+/*
+ * Make the child, which restores signals and waits. out_fd: its standard output, or -1. Free with
+ * vmop_stat_command_deinit.
+ */
+struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals, int out_fd,
 					     struct vmop_stat_command *ret);
 
 /* Let it execute. VMOP_ERROR_NOT_FOUND or VMOP_ERROR_CANT: it could not. */

@@ -50,6 +50,15 @@ static void write_name(const struct vmop_stat_writer *writer, const char *name, 
 	fprintf(writer->out, "%*s", (int)strlen(name) < width ? width - (int)strlen(name) : 0, "");
 }
 
+static void write_guest(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row)
+{
+	if (!row->guest)
+		return;
+	fputs("  [guest ", writer->out);
+	write_name(writer, row->guest, 0);
+	fputc(']', writer->out);
+}
+
 static void write_table_row(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row,
 			    double time_s)
 {
@@ -62,6 +71,7 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 		write_name(writer, row->name, 24);
 		fputs(" # ", out);
 		write_name(writer, row->reason, 0);
+		write_guest(writer, row);
 		fputc('\n', out);
 		return;
 	}
@@ -79,6 +89,7 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 		fprintf(out, "  ( +- %5.2f%% )", vmop_spread_percent(&row->values));
 	if (row->is_estimate)
 		fprintf(out, "  (%.2f%%)", percent_running(row));
+	write_guest(writer, row);
 	fputc('\n', out);
 }
 
@@ -104,6 +115,10 @@ static void write_fields(const struct vmop_stat_writer *writer, const struct vmo
 		fprintf(out, "%.6f%s%s", row->ratios.mean, x, row->ratio_unit);
 	else
 		fputs(x, out);
+	if (writer->has_guests) {
+		fputs(x, out);
+		write_name(writer, row->guest ? row->guest : "", 0);
+	}
 	fputc('\n', out);
 }
 
@@ -119,6 +134,8 @@ static void write_json(const struct vmop_stat_writer *writer, const struct vmop_
 	if (writer->has_intervals)
 		set(object, "interval", json_real(time_s));
 	set(object, "event", vmop_json_text(row->name));
+	if (row->guest)
+		set(object, "guest", vmop_json_text(row->guest));
 	set(object, "unit", json_string(row->is_time ? "msec" : ""));
 	if (row->reason) {
 		set(object, "counter-value", json_null());

@@ -19,6 +19,8 @@ static const struct {
 	{"dTLB-load-misses", "dTLB-loads", "% of dTLB loads", 100},
 };
 
+static const char cpus_unit[] = "CPUs utilized", rate_unit[] = "/sec";
+
 static size_t base_len(const char *name)
 {
 	return strcspn(name, ":");
@@ -56,7 +58,7 @@ bool vmop_ratio_of(const struct vmop_ratio_input *counts, size_t n, size_t i, do
 		return false;
 	if (count->is_time) {
 		*ret = count->value / 1e9 / elapsed_s;
-		*ret_unit = "CPUs utilized";
+		*ret_unit = cpus_unit;
 		return elapsed_s > 0;
 	}
 	for (size_t j = 0; j < sizeof(pairs) / sizeof(*pairs); j++) {
@@ -74,6 +76,17 @@ bool vmop_ratio_of(const struct vmop_ratio_input *counts, size_t n, size_t i, do
 	if (!clock)
 		return false;
 	*ret = count->value / (clock->value / 1e9);
-	*ret_unit = "/sec";
+	*ret_unit = rate_unit;
 	return true;
+}
+
+const char *vmop_ratio_unit(const char *text)
+{
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		if (strcmp(text, pairs[i].unit) == 0)
+			return pairs[i].unit;
+	}
+	if (strcmp(text, cpus_unit) == 0)
+		return cpus_unit;
+	return strcmp(text, rate_unit) == 0 ? rate_unit : NULL;
 }

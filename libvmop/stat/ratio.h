@@ -21,4 +21,7 @@ struct vmop_ratio_input {
 bool vmop_ratio_of(const struct vmop_ratio_input *counts, size_t n, size_t i, double elapsed_s,
 		   double *ret, const char **ret_unit);
 
+/* Return the unit of that text as vmop_ratio_of() returns it, or NULL: it has no such unit. */
+const char *vmop_ratio_unit(const char *text);
+
 #endif

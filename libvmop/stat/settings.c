@@ -21,7 +21,16 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100, KEY_IO };
+enum {
+	KEY_JSON = 0x100,
+	KEY_LOG_FD,
+	KEY_GUEST,
+	KEY_GUEST_RUN,
+	KEY_COMPARE,
+	KEY_NET,
+	KEY_HYPERVISOR,
+	KEY_IO,
+};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
@@ -29,17 +38,32 @@ static const struct argp_option options[] = {
 	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
+	{"net", KEY_NET, NULL, 0,
+	 "Count the traffic of network interfaces, InfiniBand and RoCE, with the guests' taps; "
+	 "needs COMMAND or --all-cpus",
+	 1},
+	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
+	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
+	 "reports",
+	 1},
 	{"io", KEY_IO, "WORD[,WORD...]", OPTION_ARG_OPTIONAL,
 	 "Count the I/O of COMMAND or the process: time for the time of its calls, bpf or preload "
 	 "for one way of counting",
 	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
-	{NULL, 0, NULL, 0, "Output:", 2},
+	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
+	{"guest", KEY_GUEST, "NAME", 0, "Run and count COMMAND in the guest of this name", 2},
+	{"guest-run", KEY_GUEST_RUN, "PROGRAM", 0,
+	 "Run it by PROGRAM, which gets a command line as one more argument: \"ssh web1\"", 2},
+	{"compare", KEY_COMPARE, NULL, 0,
+	 "Run COMMAND on the host too: print both, and the guest's deviation", 2},
+	{NULL, 0, NULL, 0, "Output:", 3},
 	{"interval-print", 'I', "MS", 0, "Print the counts of every MS milliseconds, from 10 on",
-	 2},
-	{"field-separator", 'x', "SEPARATOR", 0, "Print fields with SEPARATOR between them", 2},
-	{"json", KEY_JSON, NULL, 0, "Print one JSON object a line for each event", 2},
-	{"output", 'o', "FILE", 0, "Write to FILE, not to stderr", 2},
+	 3},
+	{"field-separator", 'x', "SEPARATOR", 0, "Print fields with SEPARATOR between them", 3},
+	{"json", KEY_JSON, NULL, 0, "Print one JSON object a line for each event", 3},
+	{"output", 'o', "FILE", 0, "Write to FILE, not to stderr", 3},
+	{"log-fd", KEY_LOG_FD, "FD", 0, "Write to this open file descriptor, not to stderr", 3},
 	{0}};
 
 struct parser {
@@ -71,7 +95,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 {
 	struct parser *parser = state->input;
 	struct vmop_stat_settings *settings = parser->settings;
-	uint64_t pid;
+	uint64_t pid, fd;
 	switch (key) {
 	case 'e':
 		parser->err = add_events(settings, arg);
@@ -93,14 +117,33 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'x':
 		settings->separator = arg;
 		break;
+	case KEY_NET:
+		settings->is_net = true;
+		break;
 	case KEY_IO:
 		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
+		break;
+	case KEY_HYPERVISOR:
+		settings->is_hypervisor = true;
 		break;
 	case KEY_JSON:
 		settings->is_json = true;
 		break;
 	case 'o':
 		settings->output = arg;
+		break;
+	case KEY_LOG_FD:
+		parser->err = parse_number("--log-fd", arg, 1, INT32_MAX, &fd);
+		settings->log_fd = parser->err ? -1 : (int)fd;
+		break;
+	case KEY_GUEST:
+		settings->guest = arg;
+		break;
+	case KEY_GUEST_RUN:
+		settings->transport = arg;
+		break;
+	case KEY_COMPARE:
+		settings->is_compared = true;
 		break;
 	case ARGP_KEY_ARGS:
 		settings->command = state->argv + state->next;
@@ -111,21 +154,61 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	return parser->err ? EINVAL : 0;
 }
 
+/* Return the mistake in the options of guests, or NULL. */
+static const char *check_guest(const struct vmop_stat_settings *settings)
+{
+	if (!settings->guest && (settings->transport || settings->is_compared))
+		return "--guest-run and --compare need --guest";
+	if (!settings->guest)
+		return NULL;
+	if (!*settings->guest || !settings->transport || !*settings->transport)
+		return "--guest needs a name, and --guest-run, which reaches it: --guest-run='ssh "
+		       "web1'";
+	if (!settings->command || settings->pid || settings->is_all || settings->interval_ms)
+		return "--guest needs a COMMAND, and excludes --pid, --all-cpus and "
+		       "--interval-print";
+	return NULL;
+}
+
+/* Return an error text about --net or --hypervisor, or NULL. */
+static const char *check_counts_of_others(const struct vmop_stat_settings *settings)
+{
+	if (settings->is_net && settings->is_hypervisor)
+		return "--net and --hypervisor exclude each other";
+	if (settings->events || settings->pid || settings->n_runs > 1 || settings->guest ||
+	    settings->io.is_wanted)
+		return "--net and --hypervisor exclude --event, --io, --pid, --repeat and --guest";
+	if (settings->is_net && !settings->command && !settings->is_all)
+		return "--net needs a COMMAND or --all-cpus";
+	if (settings->is_hypervisor && settings->separator && !settings->command &&
+	    !settings->interval_ms)
+		return "--hypervisor has no fields without a COMMAND or --interval-print";
+	return NULL;
+}
+
 static struct vmop_error *check(const struct vmop_stat_settings *settings)
 {
 	const char *why = NULL;
-	if (!settings->command && !settings->pid && !settings->is_all)
+	if (settings->is_net || settings->is_hypervisor)
+		why = check_counts_of_others(settings);
+	else if (!settings->command && !settings->pid && !settings->is_all)
 		why = "give a COMMAND, --pid or --all-cpus";
 	else if (settings->pid && settings->is_all)
 		why = "--pid and --all-cpus exclude each other";
-	else if (settings->is_all && settings->io.is_wanted)
-		why = "--io needs a COMMAND or --pid";
+	else if (settings->io.is_wanted && (settings->is_all || settings->guest))
+		why = "--io needs a COMMAND on this machine, or --pid";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
-	else if (settings->separator && settings->is_json)
+	if (why)
+		return vmop_error_new(VMOP_ERROR_USAGE, "%s", why);
+	if (settings->separator && settings->is_json)
 		why = "--field-separator and --json exclude each other";
 	else if (settings->separator && !*settings->separator)
 		why = "--field-separator takes at least one character";
+	else if (settings->output && settings->log_fd >= 0)
+		why = "--output and --log-fd exclude each other";
+	else
+		why = check_guest(settings);
 	return why ? vmop_error_new(VMOP_ERROR_USAGE, "%s", why) : NULL;
 }
 
@@ -133,7 +216,7 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 {
 	static const struct argp argp = {
 		options, take_option, "[--] [COMMAND [ARGUMENT...]]", doc, NULL, NULL, NULL};
-	*ret = (struct vmop_stat_settings){.n_runs = 1};
+	*ret = (struct vmop_stat_settings){.n_runs = 1, .log_fd = -1};
 	struct parser parser = {.settings = ret};
 	/* The options behind COMMAND are its own. */
 	error_t failed = vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &parser);

@@ -16,10 +16,15 @@ struct vmop_stat_settings {
 	uint64_t n_runs;
 	pid_t pid; /* 0: the command, or with is_all every CPU */
 	bool is_all, is_json;
-	struct vmop_stat_io_settings io;
-	const char *separator; /* NULL: the table */
-	const char *output;    /* NULL: stderr */
-	char **command;	       /* NULL: none */
+	bool is_net, is_hypervisor;	 /* in place of events */
+	struct vmop_stat_io_settings io; /* beside events */
+	const char *separator;		 /* NULL: the table */
+	const char *output;		 /* NULL: stderr, or log_fd */
+	int log_fd;			 /* -1: none */
+	/* Run the command in this guest; NULL: on the host. transport: see guest-run.h. */
+	const char *guest, *transport;
+	bool is_compared; /* run it in both */
+	char **command;	  /* NULL: none */
 };
 
 /* Parse; --help and --version end the program. Free with vmop_stat_settings_deinit. */

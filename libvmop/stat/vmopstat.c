@@ -6,12 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,9 +16,14 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 #include "libvmop/stat/command.h"
+#include "libvmop/stat/comparison.h"
 #include "libvmop/stat/counts.h"
+#include "libvmop/stat/guest-run.h"
+#include "libvmop/stat/hypervisor/hypervisor.h"
 #include "libvmop/stat/io/report.h"
 #include "libvmop/stat/io/rows.h"
+#include "libvmop/stat/loop.h"
+#include "libvmop/stat/net/net.h"
 #include "libvmop/stat/output.h"
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
@@ -38,15 +40,13 @@
 struct stat_run {
 	const struct vmop_stat_settings *settings;
 	struct vmop_stat_writer writer;
-	sigset_t old_signals;
-	int signal_fd, pid_fd;
+	struct vmop_stat_loop loop;
 	struct vmop_stat_command command;
 	struct vmop_stat_counts *counts;
 	struct vmop_stat_counts *clock; /* the command's CPU time, to notice uncounted work */
 	struct vmop_stat_io io;
 	struct vmop_stat_io_rows io_rows;
 	uint64_t begin_ns;
-	bool is_over;
 
 	size_t n;
 	struct vmop_stat_count *now, *before;
@@ -60,11 +60,8 @@ static void run_cleanup(struct stat_run *run)
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
 	vmop_stat_counts_close(run->clock);
+	vmop_stat_loop_deinit(&run->loop);
 	vmop_stat_io_deinit(&run->io);
-	if (run->signal_fd >= 0)
-		close(run->signal_fd);
-	if (run->pid_fd >= 0)
-		close(run->pid_fd);
 	for (size_t i = 0; run->rows && i < run->n; i++) {
 		free((char *)run->rows[i].name);
 		free((char *)run->rows[i].reason);
@@ -73,20 +70,6 @@ static void run_cleanup(struct stat_run *run)
 	free(run->before);
 	free(run->inputs);
 	free(run->rows);
-}
-
-static struct vmop_error *take_signals(struct stat_run *run)
-{
-	sigset_t signals;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &signals, &run->old_signals) != 0)
-		return vmop_error_os(errno, "signals");
-	run->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return run->signal_fd < 0 ? vmop_error_os(errno, "signals") : NULL;
 }
 
 /* Each event takes a descriptor for each thread or CPU. */
@@ -128,8 +111,8 @@ static struct vmop_error *open_counts(struct stat_run *run)
 		err = check_some(run);
 	if (err || on_exec)
 		return err;
-	run->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return run->pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
+	run->loop.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return run->loop.pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
 }
 
 /* Make the rows; in later runs they are there already. */
@@ -253,14 +236,17 @@ static struct vmop_error *print_io(struct stat_run *run)
 	return err;
 }
 
+/* ---- runs --------------------------------------------------------------------------------- */
+
 static struct vmop_error *flush(const struct stat_run *run)
 {
 	return fflush(run->writer.out) == 0 ? NULL : vmop_error_os(errno, "writing the counts");
 }
 
 /* Print the counts since the last interval. */
-static struct vmop_error *print_interval(struct stat_run *run, uint64_t since_ns)
+static struct vmop_error *print_interval(void *arg, uint64_t since_ns)
 {
+	struct stat_run *run = arg;
 	double time_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
 	struct vmop_error *err = vmop_stat_counts_read(run->counts, run->now);
 	if (!err)
@@ -273,62 +259,6 @@ static struct vmop_error *print_interval(struct stat_run *run, uint64_t since_ns
 		print_io_rows(run, time_s);
 	memcpy(run->before, run->now, run->n * sizeof(*run->now));
 	return err ? err : flush(run);
-}
-
-/* Handle pending signals. A command gets SIGTERM and SIGHUP; the terminal gives it SIGINT. */
-static void handle_signals(struct stat_run *run)
-{
-	struct signalfd_siginfo info;
-	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		int signo = (int)info.ssi_signo;
-		if (signo == SIGCHLD)
-			continue;
-		if (!run->command.pid)
-			run->is_over = true;
-		else if (signo != SIGINT)
-			kill(run->command.pid, signo);
-	}
-}
-
-/* Wait for signals and the process until a time; 0: without end. */
-static struct vmop_error *wait_until(struct stat_run *run, uint64_t until_ns)
-{
-	struct pollfd fds[] = {{.fd = run->signal_fd, .events = POLLIN},
-			       {.fd = run->pid_fd, .events = POLLIN}};
-	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	struct timespec left = {(time_t)(left_ns / VMOP_NS_PER_S), (long)(left_ns % VMOP_NS_PER_S)};
-	int n = ppoll(fds, 2, until_ns ? &left : NULL, NULL);
-	if (n < 0 && errno != EINTR)
-		return vmop_error_os(errno, "waiting");
-	if (n <= 0)
-		return NULL;
-	if (fds[0].revents)
-		handle_signals(run);
-	if (fds[1].revents)
-		run->is_over = true;
-	struct vmop_error *err = vmop_stat_command_check(&run->command);
-	run->is_over |= run->command.has_ended;
-	return err;
-}
-
-/* Wait for the end, with intervals. */
-static struct vmop_error *count(struct stat_run *run)
-{
-	uint64_t step_ns = run->settings->interval_ms * VMOP_NS_PER_MS;
-	uint64_t since_ns = run->begin_ns, next_ns = step_ns ? run->begin_ns + step_ns : 0;
-	struct vmop_error *err = NULL;
-	while (!err && !run->is_over) {
-		err = wait_until(run, next_ns);
-		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-		if (err || !step_ns || (now_ns < next_ns && !run->is_over))
-			continue;
-		err = print_interval(run, since_ns);
-		since_ns = now_ns;
-		while (next_ns <= now_ns)
-			next_ns += step_ns;
-	}
-	return err;
 }
 
 /* Return whether the command used CPU time that its clock did not count. */
@@ -366,7 +296,7 @@ static struct vmop_error *run_once(struct stat_run *run)
 	if (settings->io.is_wanted)
 		err = vmop_stat_io_prepare(&settings->io, !settings->pid, &run->io);
 	if (!err && settings->command)
-		err = vmop_stat_command_prepare(settings->command, &run->old_signals,
+		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals, -1,
 						&run->command);
 	if (!err)
 		err = open_counts(run);
@@ -380,11 +310,11 @@ static struct vmop_error *run_once(struct stat_run *run)
 		return err;
 	memset(run->before, 0, run->n * sizeof(*run->before));
 	run->begin_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	run->is_over = false;
 	if (settings->command)
 		err = vmop_stat_command_go(&run->command, settings->command[0]);
 	if (!err)
-		err = count(run);
+		err = vmop_stat_loop_run(&run->loop, run->begin_ns, settings->interval_ms,
+					 print_interval, run);
 	double elapsed_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
 	if (err || settings->interval_ms)
 		return err;
@@ -430,25 +360,89 @@ static struct vmop_error *print_total(struct stat_run *run, const char *what)
 	return err ? err : flush(run);
 }
 
+/* Print the counts of the guest, beside the host's where these are wanted. */
+static struct vmop_error *print_guest(const struct stat_run *run, const char *what,
+				      const struct vmop_guest_rows *guest)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_free_ char *title = NULL;
+	if (asprintf(&title,
+		     settings->is_compared && settings->n_runs > 1
+			     ? "%s %s guest %s (%llu runs, means with 99 %% intervals)"
+			     : "%s %s guest %s",
+		     what, settings->is_compared ? "on the host and in" : "in", settings->guest,
+		     (unsigned long long)settings->n_runs) < 0) {
+		title = NULL;
+		return &vmop_error_no_memory;
+	}
+	if (!settings->is_compared) {
+		vmop_stat_write_title(&run->writer, title, settings->n_runs);
+		for (size_t i = 0; i < guest->n; i++)
+			vmop_stat_write_row(&run->writer, &guest->rows[i], 0);
+		return flush(run);
+	}
+	_cleanup_free_ struct vmop_stat_pair *pairs = calloc(run->n + guest->n, sizeof(*pairs));
+	if (!pairs)
+		return &vmop_error_no_memory;
+	size_t n = vmop_stat_pairs_join(run->rows, run->n, guest->rows, guest->n, pairs);
+	return vmop_stat_pairs_write(&run->writer, title, pairs, n);
+}
+
+/* Run and count the command in the guest. */
+static struct vmop_error *run_in_guest(const struct stat_run *run, const char *what,
+				       int *ret_status)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_(vmop_guest_rows_deinit) struct vmop_guest_rows rows = {0};
+	const struct vmop_guest_run guest_run = {
+		.guest = settings->guest,
+		.transport = settings->transport,
+		.events = settings->events,
+		.n_runs = settings->n_runs,
+		.command = settings->command,
+		.signals = &run->loop.old_signals,
+		.signal_fd = run->loop.signal_fd,
+	};
+	int status = 0;
+	struct vmop_error *err = vmop_guest_run(&guest_run, &rows, &status);
+	*ret_status = *ret_status ? *ret_status : status;
+	return err ? err : print_guest(run, what, &rows);
+}
+
+/* Set *ret to the title's name of the target. The caller frees it. */
+static struct vmop_error *name_target(const struct vmop_stat_settings *settings, char **ret)
+{
+	int n;
+	if (settings->pid)
+		n = asprintf(ret, "process %d", (int)settings->pid);
+	else if (settings->is_all)
+		n = asprintf(ret, "all CPUs");
+	else
+		n = asprintf(ret, "'%s'", settings->command[0]);
+	if (n >= 0)
+		return NULL;
+	*ret = NULL;
+	return &vmop_error_no_memory;
+}
+
 static struct vmop_error *run_all(struct stat_run *run, int *ret_status)
 {
 	const struct vmop_stat_settings *settings = run->settings;
+	bool is_on_host = !settings->guest || settings->is_compared;
 	_cleanup_free_ char *what = NULL;
-	struct vmop_error *err = take_signals(run);
-	if (settings->pid ? asprintf(&what, "process %d", (int)settings->pid) < 0
-			  : asprintf(&what, settings->is_all ? "%s" : "'%s'",
-				     settings->is_all ? "all CPUs" : settings->command[0]) < 0)
-		what = NULL;
-	if (!err && !what)
-		err = &vmop_error_no_memory;
+	struct vmop_error *err = vmop_stat_loop_init(&run->loop, &run->command);
+	if (!err)
+		err = name_target(settings, &what);
 	if (!err)
 		vmop_stat_write_heading(&run->writer);
-	for (uint64_t i = 0; !err && i < settings->n_runs; i++) {
+	for (uint64_t i = 0; !err && is_on_host && i < settings->n_runs; i++) {
 		err = run_once(run);
 		if (!err && settings->command)
 			*ret_status = vmop_stat_command_exit_status(&run->command);
 		end_run(run);
 	}
+	if (!err && settings->guest)
+		return run_in_guest(run, what, ret_status);
 	return err ? err : print_total(run, what);
 }
 
@@ -460,9 +454,19 @@ static struct vmop_error *open_output(const struct vmop_stat_settings *settings,
 			  : settings->separator ? VMOP_STAT_FIELDS
 						: VMOP_STAT_TABLE,
 		.separator = settings->separator,
-		.out = stderr,
+		/* A description is this program's only output. */
+		.out = settings->is_hypervisor && !settings->command ? stdout : stderr,
 		.has_intervals = settings->interval_ms != 0,
 	};
+	if (settings->log_fd > STDERR_FILENO) {
+		/* The command does not inherit it. */
+		writer->out = fcntl(settings->log_fd, F_SETFD, FD_CLOEXEC) == 0
+				      ? fdopen(settings->log_fd, "w")
+				      : NULL;
+		return writer->out ? NULL : vmop_error_os(errno, "--log-fd=%d", settings->log_fd);
+	}
+	if (settings->log_fd == STDOUT_FILENO)
+		writer->out = stdout;
 	if (!settings->output)
 		return NULL;
 	writer->out = fopen(settings->output, "we");
@@ -479,12 +483,19 @@ int main(int argc, char **argv)
 	struct vmop_error *err = vmop_stat_settings_parse(argc, argv, &settings);
 	if (!err) {
 		_cleanup_(run_cleanup) struct stat_run run = {
-			.settings = &settings, .signal_fd = -1, .pid_fd = -1};
+			.settings = &settings, .loop = {.signal_fd = -1, .pid_fd = -1}};
 		err = open_output(&settings, &run.writer);
-		if (!err)
+		if (!err && settings.is_net)
+			err = vmop_net_run(&settings, &run.writer, &status);
+		else if (!err && settings.is_hypervisor)
+			err = vmop_hv_run(&settings, &run.writer, &status);
+		else if (!err)
 			err = run_all(&run, &status);
-		if (run.writer.out && run.writer.out != stderr && fclose(run.writer.out) != 0)
-			err = vmop_error_first(err, vmop_error_os(errno, "%s", settings.output));
+		if (run.writer.out && run.writer.out != stderr && run.writer.out != stdout &&
+		    fclose(run.writer.out) != 0)
+			err = vmop_error_first(
+				err, vmop_error_os(errno, "%s",
+						   settings.output ? settings.output : "--log-fd"));
 	}
 	vmop_stat_settings_deinit(&settings);
 	if (err) {

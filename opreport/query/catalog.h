@@ -136,7 +136,7 @@ struct vmop_session_facts {
 	const char *name; /* as the user gave it */
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
 	const char *kernel_symbols; /* source of the host kernel's symbols; "none: REASON" */
-	const char *guest_context;  /* what was captured beside guests' samples; "": nothing */
+	const char *guest_context;  /* the captures beside guests' samples; "": nothing */
 	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 	/*

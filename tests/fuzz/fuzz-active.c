@@ -193,7 +193,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct scene scene = {.now_ns = 1};
 	scene.of_peer.store.ops = scene.of_group.store.ops = scene.of_agent.store.ops = &feed_ops;
-	scene.opener = (struct vmop_active_opener){open_feed, close_feed, hurry, &scene.of_group};
+	scene.opener = (struct vmop_active_opener){
+		.open = open_feed, .close = close_feed, .hurry = hurry, .arg = &scene.of_group};
 	vmop_active_peer_init(&scene.peer, &scene.of_peer.store, "db1", TOKEN);
 	vmop_active_agent_init(&scene.agent, &scene.of_agent.store);
 	check(!vmop_active_group_create(&scene.opener, "cycles:100000", &scene.group));

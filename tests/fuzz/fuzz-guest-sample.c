@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		abort();
 	tables_at_once.build = build_table;
 	size_t left = (len_bytes - windows_at) & ~(size_t)7, used = 0;
-	/* Of its exact size, so that a read behind it is found. */
+	/* Allocate the exact size, so that a read behind it is found. */
 	context = malloc(sizeof(*context) + left);
 	if (!context)
 		return 0;

@@ -109,7 +109,7 @@ static void look_at(void *arg, const struct vmop_record *record,
 /*
  * Rings with the same data: with and without identifiers; with registers as in Xen's dom0 and as on
  * arm64; with call stacks, last and before the registers; with stacks that BPF unwound and contexts
- * of guests behind a callchain; with contexts alone, and registers as on arm64 behind them.
+ * of guests behind a callchain; with contexts only, and registers as on arm64 behind them.
  */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {

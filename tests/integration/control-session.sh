@@ -19,10 +19,10 @@ refuse 3 "already profiling since" control --start
 # The capabilities that the daemon keeps, if it was built to drop the others.
 status=/proc/$(daemon_pid)/status
 if grep -q '^#define HAVE_CAPNG 1' "$build/config.h"; then
-	# CHECKPOINT_RESTORE, BPF, PERFMON or, without it, SYS_ADMIN; SYSLOG, SYS_PTRACE, IPC_LOCK,
+	# CHECKPOINT_RESTORE, BPF, PERFMON or, without it, SYS_ADMIN; SYSLOG, SYS_PTRACE, IPC_LOCK, NET_BIND_SERVICE,
 	# DAC_READ_SEARCH.
 	kept=$((0x$(sed -n 's/^CapPrm:[[:space:]]*//p' "$status")))
-	allowed=$((1 << 40 | 1 << 39 | 1 << 38 | 1 << 34 | 1 << 21 | 1 << 19 | 1 << 14 | 1 << 2))
+	allowed=$((1 << 40 | 1 << 39 | 1 << 38 | 1 << 34 | 1 << 21 | 1 << 19 | 1 << 14 | 1 << 10 | 1 << 2))
 	is "capabilities beyond those that are needed" "$((kept & ~allowed))" -eq 0
 	is "PERFMON and SYS_ADMIN at once" "$((kept >> 38 & kept >> 21 & 1))" -eq 0
 fi

@@ -86,6 +86,41 @@ is "intervals" "$(json 'len(rows) >= 4' "$work/out")" = True
 is "times that ascend" "$(json 'all(a["interval"] < b["interval"] for a, b in zip(rows, rows[1:]))' "$work/out")" = True
 is "an interval without faults" "$(json 'any(r["counter-value"] is None or r["counter-value"] < 100 for r in rows)' "$work/out")" = True
 
+# In a guest: a shell with the same program stands for it. Its counts are the known ones, words arrive as they are, and
+# what the command prints does not get among the counts. arm64:accuracy has real guests.
+guest() {
+	PATH=$build:$PATH "$stat" --guest=g1 --guest-run='sh -c' "$@"
+}
+status=0
+guest --json -r 3 -o "$work/out" -e page-faults sh -c 'echo "{it'\''s  $1}"; exit 6' sh 'a  b' 2>"$work/err" || status=$?
+is "the exit status of a command in a guest" $status -eq 6
+is "its output, three times" "$(grep -cF "{it's  a  b}" "$work/err")" -eq 3
+is "its counts" "$(json 'len(rows) == 1 and rows[0]["runs"] == 3 and rows[0]["counter-value"] > 10' "$work/out")" = True
+guest --compare --json -r 3 -o "$work/out" -e page-faults,no-such-event "$known" pages 3000
+is "host and guest: $(cat "$work/out")" "$(json 'abs(rows[0]["deviation-percent"]) < 5 and rows[0]["host"]["counter-value"] >= 3000 and rows[0]["guest"]["counter-value"] >= 3000' "$work/out")" = True
+is "no deviation without counts" "$(json 'rows[1]["deviation-percent"] is None and "no event" in rows[1]["guest"]["reason"]' "$work/out")" = True
+guest --compare -x, -o "$work/out" -e page-faults "$known" pages 300
+is "fields: $(cat "$work/out")" "$(awk -F, '{ print NF, $8 }' "$work/out")" = "8 page-faults"
+guest --compare -r 2 -o "$work/out" -e page-faults "$known" pages 300
+is "the table's title" "$(grep -c "on the host and in guest g1 (2 runs" "$work/out")" -eq 1
+status=0
+"$stat" --guest=g1 --guest-run='exit 255 #' true 2>"$work/err" || status=$?
+is "exit status without a way into the guest" $status -eq 3
+is "its reason" "$(grep -c "guest g1: the guest sent no counts; 'exit 255 #' ended with status 255" "$work/err")" -eq 1
+for wrong in '--guest=g1 true' '--guest-run=ssh true' '--compare true' '--guest=g1 --guest-run=ssh -a' '--guest=g1 --guest-run=ssh -I 100 true' \
+	'--log-fd=x true' '--log-fd=1 -o out true'; do
+	status=0
+	# shellcheck disable=SC2086 # words
+	"$stat" $wrong >"$work/out" 2>"$work/err" || status=$?
+	is "exit status of vmopstat $wrong" $status -eq 2
+done
+# The descriptor of the counts is not the command's.
+"$stat" --log-fd=5 -e page-faults -x, sh -c 'echo leaked >&5' 5>"$work/out" 2>"$work/err" || true
+is "counts in the descriptor, without the command's output" "$(grep -c leaked "$work/out"),$(grep -c page-faults "$work/out")" = 0,1
+status=0
+"$stat" --log-fd=77 true 2>"$work/err" || status=$?
+is "exit status for a descriptor that is not open: $(cat "$work/err")" $status -ge 1
+
 # A process that ends while it is counted.
 "$known" burn 300 &
 pid=$!
@@ -96,6 +131,27 @@ status=0
 "$stat" -p $pid 2>"$work/err" || status=$?
 is "exit status for a process that is gone" $status -ge 1
 is "the message for it" "$(grep -c "there is no process $pid" "$work/err")" -eq 1
+
+# A process of ten thousand threads: its counters need as many descriptors, or there is a reason.
+"$known" hold 10000 >"$work/ready" &
+pid=$!
+for _ in $(seq 300); do
+	[ ! -s "$work/ready" ] && kill -0 $pid 2>/dev/null || break
+	sleep 0.1
+done
+if [ -s "$work/ready" ]; then
+	status=0
+	"$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2 2>"$work/err" || status=$?
+	is "10,000 threads that wait, with $(ulimit -Hn) descriptors: $status $(cat "$work/err")" \
+		"$status$(grep -c 'too many open files' "$work/err")$(grep -c 'no task of it ran\|"counter-value":0' "$work/out")" = 001
+	status=0
+	(ulimit -n 500 && exec "$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2) 2>"$work/err" || status=$?
+	is "10,000 threads, with 500 descriptors: $status $(cat "$work/err")" "$status$(grep -c 'too many open files' "$work/err")" = 31
+else
+	echo "no 10,000 threads here"
+fi
+kill -9 $pid 2>/dev/null || :
+wait $pid 2>/dev/null || :
 
 [ "$(id -u)" -eq 0 ] || finish
 # All CPUs.

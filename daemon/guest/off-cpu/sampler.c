@@ -17,8 +17,8 @@
 /* CPU time in which one round may begin to read files. */
 #define FILES_NS (20 * VMOP_NS_PER_MS)
 
-/* How often a stack that lacks a process or a file is tried anew, and how often a list is asked
- * for. */
+/* Limits on the tries for a stack that lacks a process or a file, and on the requests for a list.
+ */
 #define MAX_TRIES 20
 #define MAX_LIST_TRIES 3
 

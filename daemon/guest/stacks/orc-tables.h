@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What unwinds the stacks of a guest's kernel: its ORC tables with those of its modules, or the
- * fact that it keeps frame pointers or frame records instead.
+ * The tables that unwind the stacks of a guest's kernel: its ORC tables with those of its modules,
+ * or the fact that it keeps frame pointers or frame records instead.
  *
  * Thread: of functions with a vmop_guest, that of the guest. The tables are immutable, and any
  * thread may read them.

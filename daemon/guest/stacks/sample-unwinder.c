@@ -328,7 +328,7 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 
 /* ---- the user part --------------------------------------------------------- */
 
-/* What finds the code of one process. */
+/* The arguments of the look-ups in the code of one process. */
 struct space {
 	struct vmop_guest_sample_unwinder *unwinder;
 	const struct vmop_guest_process *process;

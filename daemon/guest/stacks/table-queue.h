@@ -39,7 +39,8 @@ struct vmop_guest_table_queue {
 bool vmop_guest_table_queue_request(struct vmop_guest_table_queue *queue,
 				    const struct vmop_guest_table_request *request);
 
-/* Take the oldest request, for whose answer there is room. Return false if there is none. */
+/* Take the oldest request, for whose answer there is room. Return false if the queue has no
+ * request. */
 bool vmop_guest_table_queue_next(struct vmop_guest_table_queue *queue,
 				 struct vmop_guest_table_request *ret);
 
@@ -47,7 +48,7 @@ bool vmop_guest_table_queue_next(struct vmop_guest_table_queue *queue,
 void vmop_guest_table_queue_answer(struct vmop_guest_table_queue *queue,
 				   const struct vmop_guest_table_answer *answer);
 
-/* Take a domain's oldest answer. Return false if there is none. */
+/* Take a domain's oldest answer. Return false if it has no answer. */
 bool vmop_guest_table_queue_take(struct vmop_guest_table_queue *queue, struct vmop_domain_id domain,
 				 struct vmop_guest_table_answer *ret);
 

@@ -8,7 +8,7 @@
 
 struct walk {
 	const struct vmop_guest_orc_tables *tables;
-	vmop_guest_known_fn *is_known; /* NULL: none is */
+	vmop_guest_known_fn *is_known; /* NULL: no thread is known */
 	vmop_waiting_thread_fn *visit;
 	void *arg;
 	size_t n_threads;

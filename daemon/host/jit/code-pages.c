@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "daemon/host/code/code-store.h"
-#include "daemon/host/procfs.h"
-#include "daemon/host/readers.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/procfs.h"
+#include "libutil/readers.h"
 
 #define PAGE_BYTES VMOP_CODE_PAGE_BYTES
 #define JOB_MS 2000

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "daemon/host/image-file.h"
-#include "daemon/host/procfs.h"
-#include "daemon/host/readers.h"
 #include "libsym/jit/jitdump.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/procfs.h"
+#include "libutil/readers.h"
 
 /* The time until names are stored again. It doubles each time, up to the last one. */
 #define FIRST_PAUSE_NS (1 * VMOP_NS_PER_S)

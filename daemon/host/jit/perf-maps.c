@@ -12,11 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/host/procfs.h"
-#include "daemon/host/readers.h"
 #include "libsym/jit/perf-map.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/procfs.h"
+#include "libutil/readers.h"
 
 /* The time until a map is read again. It doubles with each read, up to the last one. */
 #define FIRST_PAUSE_NS (2 * VMOP_NS_PER_S)

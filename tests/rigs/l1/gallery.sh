@@ -26,3 +26,20 @@ start_gallery() {
 	start_guest g1 00000001-2222-3333-4444-555555555555 shell=1 "$@"
 	wait_guest g1 READY
 }
+
+# add_vmopstat: put vmopstat with its libraries into the initramfs of each guest; archives are unpacked one after the
+# other. For start_guest, before it.
+add_vmopstat() {
+	root=/tmp/add-vmopstat
+	libraries=$root/lib/aarch64-linux-gnu
+	mkdir -p $root/bin "$libraries"
+	cp /usr/bin/vmopstat $root/bin/
+	LD_TRACE_LOADED_OBJECTS=1 /lib/ld-linux-aarch64.so.1 /usr/bin/vmopstat |
+		sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | while read -r library; do
+		cp -L "$library" "$libraries/"
+	done
+	(cd $root && find . | cpio -o -H newc 2>/dev/null) >/tmp/add-vmopstat.cpio
+	for initramfs in /guest/*/initramfs; do
+		cat /tmp/add-vmopstat.cpio >>"$initramfs"
+	done
+}

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmopd --active from dom0's side: a real daemon with its loop, its sessions and the xen source. A
- * model of Xen replaces the hypercalls, and the test plays dom0.
+ * vmopd --active from the initiator's side: a real daemon with its loop, its sessions and the xen
+ * source. A model of Xen replaces the hypercalls, and the test plays dom0. For KVM it has perf, and
+ * a child process plays the host.
  */
 #include <cmocka.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/active/agent-link.h"
+#include "daemon/active/links.h"
 #include "daemon/agent.h"
 #include "hv-interface/active-agent.h"
+#include "hv-interface/active-group.h"
 #include "hv-interface/active-peer.h"
+#include "hv-interface/source-list.h"
 #include "hv-interface/xen/user-space.h"
 #include "hv-interface/xen/xen.h"
 #include "hv-interface/xen/xenoprof-control.h"
@@ -469,11 +477,138 @@ static void commands_in_the_domain(void **state)
 		json_t *request = json_pack("{s:s}", "request", commands[i]);
 		json_t *reply = vmop_daemon_handle(&rig->daemon, request, VMOP_CONTROL_ALL);
 		_cleanup_free_ char *text = json_dumps(reply, 0);
-		assert_non_null(strstr(text, "sessions begin and end in dom0"));
+		assert_non_null(strstr(text, "sessions begin and end on the host"));
 		json_decref(reply);
 		json_decref(request);
 	}
 	assert_non_null(rig->daemon.session);
+}
+
+/* ---- a guest of KVM ---------------------------------------------------------------------- */
+
+#define VMM 4711 /* only a number here */
+
+static int to_host = -1; /* the agent's end of the connection */
+
+static int dial(void)
+{
+	return vmop_steal_fd(&to_host);
+}
+
+/* Accept the agent's proof, which tests/unit/daemon/active/identify.c tests. */
+static void accept_agent(struct vmop_active_links *links)
+{
+	struct vmop_active_claim claim;
+	unsigned at = 0;
+	if (!vmop_active_links_claim(links, &at, &claim))
+		return;
+	int pidfd = (int)syscall(SYS_pidfd_open, getppid(), 0);
+	vmop_active_links_accept(links, &claim, VMM, pidfd, vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* The host: let the agent sample until it reports samples, then end its session. */
+static int play_host(int fd)
+{
+	const uint32_t vmm = VMM;
+	struct vmop_active_links *links;
+	struct vmop_active_group *group;
+	if (vmop_active_links_create(-1, &links) ||
+	    vmop_active_group_create(vmop_active_links_opener(links), "cpu-clock:250Hz", &group))
+		return 1;
+	vmop_active_group_set_independent(group);
+	vmop_active_links_add(links, fd, 7, 700, vmop_clock_ns(CLOCK_MONOTONIC));
+	for (unsigned i = 0; i < 1000 && vmop_active_group_samples(group, VMM) < 20; i++) {
+		vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+		accept_agent(links);
+		vmop_active_group_check(group);
+		vmop_active_group_want(group, &vmm, vmop_active_links_has(links, VMM));
+		struct vmop_error *err = vmop_active_group_take_error(group);
+		if (err) {
+			print_error("%s\n", err->message);
+			return 2;
+		}
+		usleep(30000);
+	}
+	if (vmop_active_group_samples(group, VMM) < 20)
+		return 3;
+	vmop_active_group_destroy(group);
+	vmop_active_links_destroy(links);
+	return 0;
+}
+
+static int begin_kvm(void **state)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	if (!rig)
+		return -1;
+	strcpy(rig->dir, "/tmp/vmop-agent.XXXXXX");
+	leapt_s = 0;
+	rig->daemon.source = vmop_source_find("perf");
+	if (!mkdtemp(rig->dir) || sd_event_new(&rig->daemon.loop) < 0)
+		return -1;
+	assert_ok(vmop_setup_init(&rig->daemon.setup));
+	assert_ok(vmop_setup_set(&rig->daemon.setup, "session-dir", rig->dir, false));
+	*state = rig;
+	return 0;
+}
+
+static int end_kvm(void **state)
+{
+	struct rig *rig = *state;
+	vmop_error_destroy(vmop_daemon_stop(&rig->daemon));
+	vmop_setup_deinit(&rig->daemon.setup);
+	free(rig->daemon.last_session);
+	free(rig->daemon.last_stacks);
+	free(rig->daemon.source_note);
+	sd_event_unref(rig->daemon.loop);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(rig);
+	return 0;
+}
+
+/* Return whether this machine lets the test sample. */
+static bool can_sample(void)
+{
+	struct vmop_source *source;
+	const struct vmop_source_setup setup = {0};
+	struct vmop_error *err = vmop_source_open(vmop_source_find("perf"), &setup, &source);
+	if (!err)
+		vmop_source_close(source);
+	vmop_error_destroy(err);
+	return !err;
+}
+
+static void a_session_in_a_guest_of_kvm(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_agent_link *link;
+	int pair[2], status = -1;
+	if (!can_sample())
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	pid_t host = fork();
+	assert_true(host >= 0);
+	if (!host) {
+		close(pair[0]);
+		_exit(play_host(pair[1]));
+	}
+	close(pair[1]);
+	to_host = pair[0];
+	assert_ok(vmop_agent_link_create(dial, &link));
+	assert_ok(vmop_agent_create_over(&rig->daemon, vmop_agent_link_store(link), &rig->agent));
+	bool was_sampling = false;
+	while (waitpid(host, &status, WNOHANG) == 0) {
+		assert_true(sd_event_run(rig->daemon.loop, 20000) >= 0);
+		was_sampling |= rig->daemon.session != NULL;
+	}
+	assert_int_equal(status, 0);
+	assert_true(was_sampling);
+	assert_null(rig->daemon.session);
+	assert_non_null(rig->daemon.last_session);
+	assert_int_equal(access(rig->daemon.last_session, R_OK), 0);
+	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
+	vmop_agent_destroy(rig->agent);
+	vmop_agent_link_destroy(link);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -493,6 +628,7 @@ int main(void)
 		TEST(a_session_that_ends_by_itself),
 		TEST(an_agent_that_is_ended),
 		TEST(commands_in_the_domain),
+		cmocka_unit_test_setup_teardown(a_session_in_a_guest_of_kvm, begin_kvm, end_kvm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

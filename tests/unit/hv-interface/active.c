@@ -435,7 +435,7 @@ static void a_store_that_breaks(void **state)
 		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
 	pair->of_peer.is_broken = true;
-	expect_gone(pair, "db1 can't be written to");
+	expect_gone(pair, "db1: its vmopd can't be reached");
 }
 
 static void hostile_lines(void **state)

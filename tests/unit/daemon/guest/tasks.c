@@ -77,7 +77,7 @@ static void the_executable_has_the_name_of_the_process(void **state)
 	assert_string_equal(sample(7, 100, "program", "/lib/libc.so.6")->exe->name, "/bin/other");
 	assert_string_equal(sample(7, 100, "program", "/bin/program")->exe->name, "/bin/program");
 	assert_string_equal(sample(7, 100, "program", "/bin/other")->exe->name, "/bin/program");
-	/* A name is cut after 15 characters; a removed file says so. */
+	/* A name is cut after 15 characters; a removed file is marked. */
 	assert_string_equal(
 		sample(8, 100, "a-program-with-", "/bin/a-program-with-a-long-name")->exe->name,
 		"/bin/a-program-with-a-long-name");

@@ -426,7 +426,7 @@ static void requests_for_tables_are_answered(void **state)
 	}
 	assert_true(waited_ms < PATIENCE_MS);
 	assert_memory_equal(&answer.key, &request.mapping.key, sizeof(answer.key));
-	/* Of the synthetic file only the page with its build-id is in memory. */
+	/* Only the page with its build-id is in memory, of the synthetic file. */
 	assert_int_equal(answer.state, VMOP_CODE_UNREADABLE);
 	assert_null(answer.table);
 	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
@@ -495,6 +495,71 @@ static void a_new_session_goes_on_with_a_guest(void **state)
 	vmop_guest_view_unref(before);
 }
 
+/* Map a page of the worker, in tables at free addresses. */
+static void map_user_page(uint64_t address, uint64_t gpa)
+{
+	uint64_t table = SYNTHETIC_USER_PGD_GPA, next = 0xb10000;
+	for (int level = 3; level > 0; level--, next += 4096) {
+		uint64_t entry = next | 7;
+		memset(made.ram + next, 0, 4096);
+		memcpy(made.ram + table + 8 * (address >> (12 + 9 * level) & 511), &entry, 8);
+		table = next;
+	}
+	uint64_t entry = gpa | 7;
+	memcpy(made.ram + table + 8 * (address >> 12 & 511), &entry, 8);
+}
+
+static enum vmop_guest_probed probe(struct vmop_domain_id domain,
+				    const struct vmop_guest_probe *place,
+				    uint8_t bytes[VMOP_GUEST_PROBE_BYTES])
+{
+	enum vmop_guest_probed probed;
+	for (int waited_ms = 0; (probed = vmop_guest_watch_probe(watch, domain, place, bytes)) ==
+					VMOP_GUEST_PROBE_WAITS &&
+				waited_ms < PATIENCE_MS;
+	     waited_ms += 5)
+		poll(NULL, 0, 5);
+	return probed;
+}
+
+/* A place in a process's memory: of that process only, by pid and name. */
+static void memory_of_a_process_is_probed(void **state)
+{
+	static const struct vmop_guest_probe worker = {
+		.pid = 2, .address = 0x401fe0, .comm = "worker"};
+	const struct vmop_domain_id domain = {DOMAIN};
+	struct vmop_guest_probe other;
+	uint8_t bytes[VMOP_GUEST_PROBE_BYTES];
+	(void)state;
+	map_user_page(0x401000, 0xb20000);
+	memset(made.ram + 0xb20fe0, 0x5a, VMOP_GUEST_PROBE_BYTES);
+	vmop_guest_view_unref(wait_for(has_all));
+	for (unsigned i = 0; i < 2; i++) { /* it is read anew each time */
+		memset(bytes, 0, sizeof(bytes));
+		assert_int_equal(probe(domain, &worker, bytes), VMOP_GUEST_PROBE_READ);
+		assert_memory_equal(bytes, made.ram + 0xb20fe0, sizeof(bytes));
+		memset(made.ram + 0xb20fe0, 0x11, VMOP_GUEST_PROBE_BYTES);
+	}
+	other = worker;
+	other.address++; /* the next page is not mapped */
+	assert_int_equal(probe(domain, &other, bytes), VMOP_GUEST_PROBE_ABSENT);
+	other = worker;
+	other.pid = 1;
+	assert_int_equal(probe(domain, &other, bytes), VMOP_GUEST_PROBE_ABSENT);
+	other = worker;
+	strcpy(other.comm, "vmopd");
+	assert_int_equal(probe(domain, &other, bytes), VMOP_GUEST_PROBE_ABSENT);
+	assert_int_equal(probe((struct vmop_domain_id){DOMAIN + 1}, &worker, bytes),
+			 VMOP_GUEST_PROBE_ABSENT);
+	/* Two places of a guest take turns. */
+	assert_int_equal(vmop_guest_watch_probe(watch, domain, &worker, bytes),
+			 VMOP_GUEST_PROBE_WAITS);
+	assert_int_equal(vmop_guest_watch_probe(watch, domain, &other, bytes),
+			 VMOP_GUEST_PROBE_WAITS);
+	assert_int_equal(probe(domain, &worker, bytes), VMOP_GUEST_PROBE_READ);
+	assert_int_equal(probe(domain, &other, bytes), VMOP_GUEST_PROBE_ABSENT);
+}
+
 static void a_vmm_that_ends_between_sessions_is_gone(void **state)
 {
 	const struct vmop_guest_holder holder = {.number = (uint32_t)vmm};
@@ -545,6 +610,7 @@ int main(int argc, char **argv)
 						end),
 		cmocka_unit_test_setup_teardown(a_new_session_goes_on_with_a_guest, begin_private,
 						end),
+		cmocka_unit_test_setup_teardown(memory_of_a_process_is_probed, begin_shared, end),
 		cmocka_unit_test_setup_teardown(a_vmm_that_ends_between_sessions_is_gone,
 						begin_private, end),
 		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_arm64, end_qmp),

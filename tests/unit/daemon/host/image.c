@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/host/proc-text.h"
+#include "libutil/proc-text.h"
 #include "tests/unit/ok.h"
 
 static const struct vmop_build_id build_id = {.len_bytes = 20, .bytes = {1, 2, 3}};

@@ -3,8 +3,8 @@
 #include "tests/unit/daemon/common.h"
 
 #include "daemon/host/maps.h"
-#include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
+#include "libutil/procfs.h"
 
 #define USER VMOP_SAMPLE_USER
 #define KERNEL VMOP_SAMPLE_KERNEL

@@ -2,7 +2,7 @@
 /*
  * The BPF program of application I/O on this kernel: a child's calls, those of its threads' and
  * children's, and nothing of this process. What each call counts is the matter of
- * tests/integration/stat-io.sh.
+ * tests/integration/stat-io-exact.sh.
  */
 #include "hv-interface/bpf/appio.h"
 

@@ -41,7 +41,7 @@ static void a_guest_of_an_unknown_kernel_has_registers_and_code(void **state)
 	seen.check = check_unknown;
 	go(&seen);
 	sample(&seen, NULL);
-	assert_int_equal(seen.states, 0); /* nobody asked for stacks */
+	assert_int_equal(seen.states, 0); /* stacks were not requested */
 }
 
 static void known_with(int n_levels, uint32_t user_window_bytes, bool has_direct_map)
@@ -474,7 +474,7 @@ static void hostile_tables_cost_parts_only(void **state)
 	}
 }
 
-/* The user's stack goes on in what is no RAM: the copy ends there. */
+/* The user's stack goes on outside RAM: the copy ends there. */
 static void check_end_of_ram(struct seen *seen, const struct vmop_guest_context *context)
 {
 	(void)seen;

@@ -272,7 +272,7 @@ uint64_t *known_guest_make_other_file(struct known_guest *guest)
 	return known_guest_at(guest, mapping_of_page(guest));
 }
 
-/* Fill the stacks with words that tell their address. */
+/* Fill the stacks with words that contain their own address. */
 static void make_stacks(struct known_guest *guest)
 {
 	for (int page = 0; page < USER_STACK_PAGES; page++) {
@@ -344,7 +344,7 @@ static const char *set_registers(struct known_guest *guest, enum known_mode mode
 		.rip = CODE_ADDRESS,
 		.rflags = 2,
 	};
-	/* Interrupts are on at level 3: it has no say in them. */
+	/* Interrupts are on at level 3, which cannot change them. */
 	if (level)
 		regs.rflags |= 0x200;
 	return ioctl(guest->vcpu, KVM_SET_REGS, &regs) < 0 ? "KVM refuses registers" : NULL;

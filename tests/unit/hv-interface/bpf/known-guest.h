@@ -37,7 +37,7 @@
 #define ENTRY_REGS_END 16
 #define IRQ_STACK_END (VMALLOC + 0x200000)
 
-/* What the guest's memory says. */
+/* Values in the guest's memory. */
 #define TASK_PID 4711
 #define TASK_TGID 4700
 #define TASK_START_TIME UINT64_C(0x123456789abc)
@@ -121,7 +121,7 @@ void known_guest_make_single_thread(struct known_guest *guest);
 /* Return the gpa of a page of the user's stack, the last page first. */
 uint64_t known_guest_user_stack_gpa(int page);
 
-/* Fill numbers with what is true for the guest, without windows. */
+/* Fill numbers with the true values of the guest, without windows. */
 void known_guest_numbers(const struct known_guest *guest, struct vmop_guest_numbers *ret);
 
 /* Add or remove a memory slot with a number above 1. False: KVM refused it. */

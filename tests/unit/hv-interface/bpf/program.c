@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the source makes of a kernel that refuses the BPF program: copies, a reason, and every
+ * The source on a kernel that refuses the BPF program: it delivers copies, a reason, and every
  * sample once. The refusals are real, each in a child.
  */
 #include "config.h"

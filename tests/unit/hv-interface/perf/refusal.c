@@ -124,7 +124,7 @@ static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 	mediated_vpmu = "Y\n";
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles:H", "only the host");
+	assert_event(source, 0, "cycles:H", "--active-domains");
 	assert_event(source, 1, "cpu-clock:G", "cpu-clock samples guest time");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_null(vmop_source_check_cpus(source));
@@ -133,7 +133,7 @@ static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 	assert_int_equal(vmop_source_n_events(source), 1);
 	assert_event(source, 0, "cpu-clock:G", "mediated vPMU");
 	vmop_source_close(source);
-	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "mediated vPMU");
+	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "--active-domains");
 	mediated_vpmu = "N\n";
 	source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 1);

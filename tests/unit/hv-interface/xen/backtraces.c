@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When Xen is asked for backtraces, and the stacks that the source makes of them, over a model of
+ * Conditions for Xen's backtraces, and the stacks that the source makes of them, over a model of
  * Xen.
  */
 #include "config.h"

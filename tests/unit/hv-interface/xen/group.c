@@ -191,7 +191,8 @@ static void hurry(void *arg, bool is_on)
 	is_hurried = is_on;
 }
 
-static const struct vmop_active_opener opener = {open_agent, close_agent, hurry, NULL};
+static const struct vmop_active_opener opener = {
+	.open = open_agent, .close = close_agent, .hurry = hurry};
 
 static struct scripted *new_agent(struct model *model, unsigned domain)
 {

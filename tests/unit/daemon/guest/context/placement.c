@@ -117,7 +117,7 @@ static void a_page_of_the_kernels_image_is_the_vdso(void **state)
 	facts.mapping = 0;
 	facts.is_in_kernel_image = true;
 	check(VMOP_GUEST_PLACE_VDSO, VMOP_CERTAIN_EXACT);
-	facts.parts = 0; /* without an address that says nothing */
+	facts.parts = 0; /* without an address this proves nothing */
 	check(VMOP_GUEST_PLACE_UNKNOWN, VMOP_CERTAIN_AMBIGUOUS);
 }
 

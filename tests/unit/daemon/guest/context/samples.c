@@ -129,7 +129,7 @@ static void a_process_that_no_list_has(void **state)
 	struct vmop_guest_context context = brief_context();
 	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
 			    "brief /bin/worker+1234 exact; ");
-	/* The code is not what the file has: only the identity of the inode speaks for it. */
+	/* The code differs from the file's: only the identity of the inode supports it. */
 	context = brief_context();
 	context.index = 0;
 	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),

@@ -226,7 +226,7 @@ static void rounds_keep_to_their_share_of_the_cpu(void **state)
 	}
 	assert_int_equal(facts.n_missed, 0);
 	now_ns += PERIOD_NS;
-	/* This is 100 ms above what is saved up, which take 100 s to earn. */
+	/* This is 100 ms above the savings, which take 100 s to earn. */
 	assert_null(vmop_blocked_sampler_round(sampler, tables, snapshot, 1, now_ns));
 	uint64_t due_ns = vmop_blocked_sampler_due_ns(sampler);
 	assert_true(due_ns > now_ns + 50 * VMOP_NS_PER_S);
@@ -259,7 +259,7 @@ static void unlisted_processes_are_asked_for(void **state)
 	assert_false(vmop_blocked_sampler_wants_list(sampler));
 	set(made.task[2], VMOP_LAYOUT_TASK_TGID, 77);
 	struct vmop_blocked_facts facts = round_after(PERIOD_NS);
-	assert_int_equal(facts.n_reused, 1); /* nothing ran, so nobody looked */
+	assert_int_equal(facts.n_reused, 1); /* no thread ran, so none was read */
 	run_thread(made.task[2]);
 	round_after(PERIOD_NS);
 	assert_true(vmop_blocked_sampler_wants_list(sampler));

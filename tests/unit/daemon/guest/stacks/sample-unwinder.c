@@ -316,7 +316,7 @@ static __attribute__((noinline)) void check_kernel(struct world *world)
 	assert_true(frame(world, 3) == world->user_regs[RIP]);
 	assert_true(vmop_guest_frame_is_interrupted(world->callers.frames[3]));
 	assert_true(has_callers_from(world, 4, here));
-	/* Of a process that is not known yet. */
+	/* A sample of a process that is not known yet. */
 	unwind(world, NULL);
 	assert_int_equal(world->callers.n, 4);
 	assert_int_equal(world->callers.end, VMOP_STACK_UNREADABLE);

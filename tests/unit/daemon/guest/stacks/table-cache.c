@@ -48,7 +48,7 @@ static void tables_are_found_again(void **state)
 	assert_true(slot->table == table && slot->state == VMOP_CODE_HAS_TABLE);
 	assert_int_equal(cache->n_asked, 0);
 	assert_int_equal(cache->bytes, bytes);
-	/* An answer for a key that nobody has is dropped. */
+	/* An answer for an unknown key is dropped. */
 	vmop_guest_table_cache_put(cache, &other, VMOP_CODE_HAS_TABLE, make_table(&bytes));
 	assert_null(vmop_guest_table_cache_find(cache, &other));
 	/* One that can't be read any longer. */

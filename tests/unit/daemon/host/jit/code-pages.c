@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/procfs.h"
 #include "tests/unit/ok.h"
 
 #define PAGE VMOP_DB_CODE_MAX_BYTES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The words of --io. What the ways count is the matter of tests/integration/stat-io.sh. */
+/* The words of --io. What the ways count is the matter of tests/integration/stat-io-exact.sh. */
 #include "libvmop/stat/io/io.h"
 
 #include <cmocka.h>

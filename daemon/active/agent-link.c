@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/agent-link.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/active/link.h"
+#include "libutil/log.h"
+
+struct vmop_agent_link {
+	struct vmop_active_store store;
+	int (*dial)(void);
+	struct vmop_active_link link;
+	bool is_up;	     /* connected; else it may be connecting */
+	bool was_challenged; /* on this connection */
+	bool was_served;     /* the host accepted this connection, and sent a line */
+	bool version_was_logged;
+	uint64_t dialled_ns, pause_ns; /* of the last attempt; until the next one */
+	uint8_t *nonce;		       /* a page of its own, which stays in memory */
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+};
+
+#define PAGE_BYTES 4096
+
+/* How long a connection may take to be made. */
+#define CONNECT_LIMIT_NS (5 * VMOP_NS_PER_S)
+
+static void hang_up(struct vmop_agent_link *link)
+{
+	vmop_active_link_end(&link->link);
+	*link->line = '\0';
+	memset(link->nonce, 0, VMOP_ACTIVE_NONCE_BYTES);
+	if (link->was_served)
+		link->pause_ns = VMOP_AGENT_LINK_FIRST_PAUSE_NS;
+	else if (link->pause_ns < VMOP_AGENT_LINK_LONGEST_PAUSE_NS)
+		link->pause_ns *= 2;
+	link->is_up = link->was_challenged = link->was_served = false;
+}
+
+static void begin_to_connect(struct vmop_agent_link *link, uint64_t now_ns)
+{
+	if (link->dialled_ns && now_ns - link->dialled_ns < link->pause_ns)
+		return;
+	link->dialled_ns = now_ns;
+	int fd = link->dial();
+	if (fd >= 0)
+		vmop_active_link_begin(&link->link, fd);
+	else
+		hang_up(link);
+}
+
+/* Check whether the connection is made. */
+static void await_connection(struct vmop_agent_link *link, uint64_t now_ns)
+{
+	struct pollfd pollfd = {.fd = link->link.fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t len = sizeof(error);
+	bool is_late = now_ns - link->dialled_ns > CONNECT_LIMIT_NS;
+	if (poll(&pollfd, 1, 0) <= 0) {
+		if (is_late)
+			hang_up(link);
+		return;
+	}
+	if (getsockopt(link->link.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error ||
+	    !(pollfd.revents & POLLOUT)) {
+		hang_up(link);
+		return;
+	}
+	link->is_up = true;
+	vmop_log_info("connected to the host's vmopd");
+}
+
+/* Put the host's random bytes where it will read them. */
+static bool take_challenge(struct vmop_agent_link *link, const struct vmop_active_frame *frame)
+{
+	const struct vmop_active_proof proof = {.address = (uintptr_t)link->nonce,
+						.pid = (uint32_t)getpid()};
+	uint8_t payload[VMOP_ACTIVE_PROOF_BYTES];
+	if (link->was_challenged)
+		return false;
+	link->was_challenged = true;
+	memcpy(link->nonce, frame->payload, VMOP_ACTIVE_NONCE_BYTES);
+	vmop_active_proof_encode(&proof, payload);
+	return vmop_active_link_send(&link->link, VMOP_ACTIVE_FRAME_PROOF, payload,
+				     sizeof(payload));
+}
+
+static bool take_frame(void *arg, const struct vmop_active_frame *frame)
+{
+	struct vmop_agent_link *link = arg;
+	switch (frame->type) {
+	case VMOP_ACTIVE_FRAME_CHALLENGE:
+		return take_challenge(link, frame);
+	case VMOP_ACTIVE_FRAME_LINE:
+		if (!link->was_challenged)
+			return false;
+		memcpy(link->line, frame->payload, frame->len_bytes);
+		link->line[frame->len_bytes] = '\0';
+		link->was_served = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void exchange(struct vmop_agent_link *link)
+{
+	enum vmop_active_link_state state = vmop_active_link_pump(&link->link, take_frame, link);
+	if (state == VMOP_ACTIVE_LINK_WORKS)
+		return;
+	if (state == VMOP_ACTIVE_LINK_OTHER_VERSION && !link->version_was_logged) {
+		vmop_log_warning(
+			"the host's vmopd is of another version; install the same in both");
+		link->version_was_logged = true;
+	}
+	hang_up(link);
+}
+
+static bool link_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
+{
+	struct vmop_agent_link *link = (struct vmop_agent_link *)store;
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	if (link->link.fd < 0)
+		begin_to_connect(link, now_ns);
+	if (link->link.fd >= 0 && !link->is_up)
+		await_connection(link, now_ns);
+	if (link->is_up)
+		exchange(link);
+	memcpy(buf, link->line, VMOP_ACTIVE_MESSAGE_BYTES);
+	return true;
+}
+
+/* A line that finds no room is dropped: the next one replaces it. */
+static bool link_write(struct vmop_active_store *store, const char *line)
+{
+	struct vmop_agent_link *link = (struct vmop_agent_link *)store;
+	if (!link->is_up)
+		return false;
+	vmop_active_link_send(&link->link, VMOP_ACTIVE_FRAME_LINE, line, (uint32_t)strlen(line));
+	exchange(link);
+	return link->is_up;
+}
+
+static const struct vmop_active_store_ops store_ops = {link_read, link_write};
+
+struct vmop_error *vmop_agent_link_create(int (*dial)(void), struct vmop_agent_link **ret)
+{
+	struct vmop_agent_link *link = calloc(1, sizeof(*link));
+	if (!link)
+		return &vmop_error_no_memory;
+	link->nonce =
+		mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (link->nonce == MAP_FAILED) {
+		free(link);
+		return &vmop_error_no_memory;
+	}
+	/* A page in swap is not seen from the host, which then refuses: try again. */
+	(void)mlock(link->nonce, PAGE_BYTES);
+	link->store.ops = &store_ops;
+	link->dial = dial;
+	link->link.fd = -1;
+	link->pause_ns = VMOP_AGENT_LINK_FIRST_PAUSE_NS;
+	*ret = link;
+	return NULL;
+}
+
+void vmop_agent_link_destroy(struct vmop_agent_link *link)
+{
+	if (!link)
+		return;
+	if (link->is_up)
+		exchange(link);
+	vmop_active_link_end(&link->link);
+	munmap(link->nonce, PAGE_BYTES);
+	free(link);
+}
+
+struct vmop_active_store *vmop_agent_link_store(struct vmop_agent_link *link)
+{
+	return &link->store;
+}
+
+bool vmop_agent_link_is_up(const struct vmop_agent_link *link)
+{
+	return link->is_up;
+}

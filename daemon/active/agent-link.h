@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The guest's end of the channel: keeps a connection to the host, whose vmopd listens while it has
+ * a session with active guests, and proves to it where this process runs.
+ *
+ * The proof: the host sends random bytes, which are put into this process's memory; the reply is
+ * their address and this process's pid. The host reads them there.
+ */
+#ifndef VMOP_DAEMON_ACTIVE_AGENT_LINK_H
+#define VMOP_DAEMON_ACTIVE_AGENT_LINK_H
+
+#include <stdbool.h>
+
+#include "hv-interface/active-message.h"
+#include "libutil/clock.h"
+#include "libutil/error.h"
+
+/* Pause between two attempts to connect: at first, and at most. Each failure doubles it. */
+#define VMOP_AGENT_LINK_FIRST_PAUSE_NS (VMOP_NS_PER_S / 2)
+#define VMOP_AGENT_LINK_LONGEST_PAUSE_NS (4 * VMOP_NS_PER_S)
+
+struct vmop_agent_link;
+
+/* dial begins a connection as vmop_active_vsock_dial, which tests replace. */
+struct vmop_error *vmop_agent_link_create(int (*dial)(void), struct vmop_agent_link **ret);
+/* Send the last line without waiting, close the connection and free link. NULL is allowed. */
+void vmop_agent_link_destroy(struct vmop_agent_link *link);
+
+/*
+ * Return the store of the initiator's and the agent's lines. Each of its reads goes on with the
+ * connection. Without one its line is "".
+ */
+struct vmop_active_store *vmop_agent_link_store(struct vmop_agent_link *link);
+
+/* Return whether there is a connection, so that commands can come soon. */
+bool vmop_agent_link_is_up(const struct vmop_agent_link *link);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/guests.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/active/identify.h"
+#include "daemon/active/links.h"
+#include "daemon/active/vsock.h"
+#include "hv-interface/active-group.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/log.h"
+
+struct vmop_active_guests {
+	struct vmop_active_links *links;
+	struct vmop_active_opener opener; /* that of the links, with the guests' names */
+	struct vmop_active_group *group;
+	struct vmop_active_candidates candidates;
+	struct vmop_active_losses logged;
+	bool has_ended;
+};
+
+/* Write the agents' events as the OPEN message has them. The caller frees the result. */
+static char *events_text(const struct vmop_setup *setup)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < setup->events.n; i++)
+		fprintf(out, "%s%s", i ? " " : "", setup->events.items[i]);
+	if (!setup->events.n)
+		fputs("default", out);
+	fclose(out);
+	return text;
+}
+
+/* Name a guest in messages. */
+static void name_guest(void *arg, uint32_t vmm_pid, char *buf, size_t size)
+{
+	const struct vmop_active_guests *active = arg;
+	snprintf(buf, size, "of pid %" PRIu32, vmm_pid);
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (active->candidates.at[i].vmm_pid == vmm_pid)
+			snprintf(buf, size, "\"%s\"", active->candidates.at[i].name);
+}
+
+static struct vmop_error *open_store(void *arg, uint32_t vmm_pid, struct vmop_active_store **ret)
+{
+	struct vmop_active_guests *active = arg;
+	const struct vmop_active_opener *links = vmop_active_links_opener(active->links);
+	return links->open(links->arg, vmm_pid, ret);
+}
+
+static void close_store(void *arg, struct vmop_active_store *store)
+{
+	struct vmop_active_guests *active = arg;
+	const struct vmop_active_opener *links = vmop_active_links_opener(active->links);
+	links->close(links->arg, store);
+}
+
+static void hurry(void *arg, bool is_on)
+{
+	struct vmop_active_guests *active = arg;
+	const struct vmop_active_opener *links = vmop_active_links_opener(active->links);
+	links->hurry(links->arg, is_on);
+}
+
+struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup, int listener_fd,
+						  struct vmop_active_guests **ret)
+{
+	_cleanup_free_ char *events = events_text(setup);
+	struct vmop_active_guests *active = calloc(1, sizeof(*active));
+	struct vmop_active_links *links = NULL;
+	struct vmop_error *err = vmop_active_links_create(listener_fd, &links);
+	if (!active || !events)
+		err = vmop_error_first(err, &vmop_error_no_memory);
+	if (err) {
+		vmop_active_links_destroy(links);
+		free(active);
+		return err;
+	}
+	active->links = links;
+	active->opener = (struct vmop_active_opener){.open = open_store,
+						     .close = close_store,
+						     .hurry = hurry,
+						     .arg = active,
+						     .name = name_guest};
+	err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (err) {
+		vmop_active_guests_destroy(active);
+		return err;
+	}
+	vmop_active_group_set_independent(active->group);
+	*ret = active;
+	return NULL;
+}
+
+struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
+					     struct vmop_active_guests **ret)
+{
+	int fd = -1;
+	struct vmop_error *err = vmop_active_vsock_listen(&fd);
+	return err ? err : vmop_active_guests_create_over(setup, fd, ret);
+}
+
+void vmop_active_guests_end(struct vmop_active_guests *active)
+{
+	if (!active->has_ended)
+		vmop_active_group_destroy(active->group);
+	active->group = NULL;
+	active->has_ended = true;
+}
+
+void vmop_active_guests_destroy(struct vmop_active_guests *active)
+{
+	if (!active)
+		return;
+	vmop_active_guests_end(active);
+	vmop_active_links_destroy(active->links);
+	vmop_active_candidates_deinit(&active->candidates);
+	free(active);
+}
+
+/* ---- a step ----------------------------------------------------------------------------- */
+
+/* Log the kinds of losses that are new. Further ones of a kind are only counted. */
+static void log_losses(struct vmop_active_guests *active)
+{
+	const struct vmop_active_losses *now = vmop_active_links_losses(active->links);
+	const struct vmop_active_losses *logged = &active->logged;
+	if (now->n_refused && !logged->n_refused)
+		vmop_log_info("connections to active guests' port are refused: not from an agent's "
+			      "port, too many, or too soon after a failure");
+	if (now->n_unproven && !logged->n_unproven)
+		vmop_log_warning("a guest connected as an active one and did not prove that it is "
+				 "one of --active-domains: it is refused");
+	if (now->n_rubbish && !logged->n_rubbish)
+		vmop_log_warning("a guest sent what no agent sends: its connection was ended");
+	if (now->n_versions && !logged->n_versions)
+		vmop_log_warning("the vmopd of a guest is of another version; install the same in "
+				 "both");
+	active->logged = *now;
+}
+
+/* Log that a guest's agent begins or ceases to sample. */
+static void log_change(struct vmop_active_candidate *candidate, bool is_sampled)
+{
+	if (is_sampled && !candidate->was_sampled)
+		vmop_log_notice("guest \"%s\" samples itself now", candidate->name);
+	else if (!is_sampled && candidate->was_sampled)
+		vmop_log_warning("guest \"%s\" no longer samples itself: its vmopd or the guest is "
+				 "gone; it is sampled as a passive one",
+				 candidate->name);
+	candidate->was_sampled = is_sampled;
+}
+
+static const char *note_of(const struct vmop_active_guests *active, uint32_t vmm_pid)
+{
+	if (!vmop_active_links_has(active->links, vmm_pid))
+		return "no 'vmopd --active' has connected: sampled as a passive guest";
+	switch (vmop_active_group_presence(active->group, vmm_pid)) {
+	case VMOP_ACTIVE_THERE:
+		return "it samples itself";
+	case VMOP_ACTIVE_PROBED:
+		return "its vmopd begins: sampled as a passive guest until then";
+	case VMOP_ACTIVE_ABSENT:
+		break;
+	}
+	return "its vmopd does not sample: see vmopd's log; sampled as a passive guest";
+}
+
+/* Note in a domain what its agent does. */
+static void note(struct vmop_active_guests *active, struct vmop_domain *domain)
+{
+	uint64_t samples = vmop_active_group_samples(active->group, domain->vmm_pid);
+	vmop_domain_set_note(domain, note_of(active, domain->vmm_pid));
+	if (samples)
+		vmop_domain_set_samples_own(domain, samples);
+}
+
+/* Log the agents that failed. */
+static void log_errors(struct vmop_active_guests *active)
+{
+	struct vmop_error *err;
+	while ((err = vmop_active_group_take_error(active->group)))
+		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+}
+
+/* Let the agents of the connected guests begin and go on. */
+static void drive_agents(struct vmop_active_guests *active)
+{
+	uint32_t wanted[VMOP_ACTIVE_CANDIDATES_MAX];
+	size_t n = 0;
+	vmop_active_group_check(active->group);
+	log_errors(active);
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (vmop_active_links_has(active->links, active->candidates.at[i].vmm_pid))
+			wanted[n++] = active->candidates.at[i].vmm_pid;
+	vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_active_group_want(active->group, wanted, n));
+	for (size_t i = 0; i < active->candidates.n; i++) {
+		struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		log_change(candidate,
+			   vmop_active_group_presence(active->group, candidate->vmm_pid) ==
+				   VMOP_ACTIVE_THERE);
+	}
+}
+
+void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_domains *domains,
+			     struct vmop_guests *guests)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	if (active->has_ended)
+		return;
+	vmop_active_candidates_follow(&active->candidates, domains, now_ns);
+	vmop_active_links_pump(active->links, now_ns);
+	if (guests)
+		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
+	drive_agents(active);
+	for (uint32_t i = 1; i < domains->n; i++)
+		if (domains->at[i]->kind == VMOP_DOMAIN_ACTIVE && domains->at[i]->is_running)
+			note(active, domains->at[i]);
+	log_losses(active);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The active guests of a session on a KVM host. Each one with a vmopd --active inside is
+ * identified, and its agent samples with the host's events until the session ends. As long as an
+ * agent does not sample, its guest is a passive one, with the same samples of the host as any
+ * other.
+ *
+ * Both sides' samples of the guest's code are stored; a report of both sessions leaves out the
+ * host's (opreport/query/omission.h).
+ */
+#ifndef VMOP_DAEMON_ACTIVE_GUESTS_H
+#define VMOP_DAEMON_ACTIVE_GUESTS_H
+
+#include "daemon/guest/domain.h"
+#include "daemon/guest/guests.h"
+#include "libutil/error.h"
+#include "libutil/setup.h"
+
+struct vmop_active_guests;
+
+/*
+ * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
+ * without counters has its own substitute for "default". The errors are those of
+ * vmop_active_vsock_listen(), and VMOP_ERROR_LIMIT: too many events.
+ */
+struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
+					     struct vmop_active_guests **ret);
+/* The same with a listener that passes to *ret; -1: none. */
+struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup, int listener_fd,
+						  struct vmop_active_guests **ret);
+
+/*
+ * Let all agents store their samples and end their sessions, and wait for them: at most
+ * VMOP_ACTIVE_END_WAIT_NS, in parallel. Only the destruction may follow.
+ */
+void vmop_active_guests_end(struct vmop_active_guests *active);
+void vmop_active_guests_destroy(struct vmop_active_guests *active); /* NULL is allowed */
+
+/*
+ * Go on with connections, identities and agents, and note in the domains how they do. Call it about
+ * ten times a second. Does not wait. guests reads the guests' memory; NULL: nothing is read now,
+ * and no guest can be identified.
+ */
+#define VMOP_ACTIVE_STEP_NS (100 * VMOP_NS_PER_MS)
+void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_domains *domains,
+			     struct vmop_guests *guests);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/identify.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/procfs.h"
+
+_Static_assert(VMOP_GUEST_PROBE_BYTES == VMOP_ACTIVE_NONCE_BYTES, "a probe reads the challenge");
+
+/* Descriptors of a VMM that are looked at. */
+#define DESCRIPTORS_MAX 4096
+#define CHECK_AGAIN_NS (3 * VMOP_NS_PER_S)
+
+/* ---- candidates ---------------------------------------------------------------------- */
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
+	return poll(&pollfd, 1, 0) != 0;
+}
+
+/* Return whether a process has /dev/vhost-vsock open, under whatever directory it sees it. */
+static bool has_vsock_open(const char *root, uint32_t pid)
+{
+	static const char device[] = "/vhost-vsock";
+	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(root, "/proc/%u/fd", pid);
+	const struct dirent *entry;
+	for (unsigned n = 0; dir && n < DESCRIPTORS_MAX && (entry = readdir(dir)); n++) {
+		char target[256];
+		uint32_t fd;
+		ssize_t len;
+		if (!vmop_procfs_pid(entry->d_name, &fd))
+			continue;
+		len = vmop_procfs_readlink(root, target, sizeof(target), "/proc/%u/fd/%u", pid, fd);
+		if (len >= (ssize_t)sizeof(device) - 1 &&
+		    !strcmp(target + len - (sizeof(device) - 1), device))
+			return true;
+	}
+	return false;
+}
+
+/* Return whether a guest has a vsock. It can be plugged in later. */
+static bool can_connect(struct vmop_active_candidate *candidate, const char *root, uint64_t now_ns)
+{
+	bool is_due = !candidate->vsock_checked_ns ||
+		      now_ns - candidate->vsock_checked_ns >= CHECK_AGAIN_NS;
+	if (!candidate->has_vsock && is_due) {
+		candidate->has_vsock = has_vsock_open(root, candidate->vmm_pid);
+		candidate->vsock_checked_ns = now_ns;
+	}
+	return candidate->has_vsock;
+}
+
+static struct vmop_active_candidate *find(struct vmop_active_candidates *candidates,
+					  uint32_t vmm_pid)
+{
+	for (size_t i = 0; i < candidates->n; i++)
+		if (candidates->at[i].vmm_pid == vmm_pid)
+			return &candidates->at[i];
+	return NULL;
+}
+
+static void add(struct vmop_active_candidates *candidates, const struct vmop_domain *domain,
+		uint64_t now_ns)
+{
+	if (candidates->n == VMOP_ACTIVE_CANDIDATES_MAX) {
+		if (!candidates->limit_was_logged)
+			vmop_log_warning("more than %d active guests run: \"%s\" is the first that "
+					 "stays a passive one",
+					 VMOP_ACTIVE_CANDIDATES_MAX, domain->name);
+		candidates->limit_was_logged = true;
+		return;
+	}
+	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)domain->vmm_pid, 0);
+	if (pidfd < 0)
+		return; /* it ends just now */
+	struct vmop_active_candidate *candidate = &candidates->at[candidates->n++];
+	*candidate = (struct vmop_active_candidate){
+		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .seen_ns = now_ns};
+	snprintf(candidate->name, sizeof(candidate->name), "%s", domain->name);
+}
+
+static void drop(struct vmop_active_candidates *candidates, size_t i)
+{
+	close(candidates->at[i].pidfd);
+	candidates->at[i] = candidates->at[--candidates->n];
+}
+
+/* Return whether a domain is an active guest that runs. */
+static bool is_active(const struct vmop_domain *domain)
+{
+	return domain->kind == VMOP_DOMAIN_ACTIVE && domain->is_running && domain->vmm_pid &&
+	       domain->is_identified;
+}
+
+void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
+				   const struct vmop_domains *domains, uint64_t now_ns)
+{
+	for (uint32_t i = 1; i < domains->n; i++) {
+		const struct vmop_domain *domain = domains->at[i];
+		if (!is_active(domain))
+			continue;
+		struct vmop_active_candidate *candidate = find(candidates, domain->vmm_pid);
+		if (candidate)
+			candidate->seen_ns = now_ns;
+		else
+			add(candidates, domain, now_ns);
+	}
+	for (size_t i = candidates->n; i > 0; i--) {
+		const struct vmop_active_candidate *candidate = &candidates->at[i - 1];
+		if (now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS ||
+		    has_ended(candidate->pidfd))
+			drop(candidates, i - 1);
+	}
+}
+
+void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates)
+{
+	while (candidates->n)
+		drop(candidates, candidates->n - 1);
+}
+
+/* ---- claims ---------------------------------------------------------------------------- */
+
+static const struct vmop_domain *domain_of(const struct vmop_domains *domains, uint32_t vmm_pid)
+{
+	for (uint32_t i = 1; i < domains->n; i++)
+		if (domains->at[i]->vmm_pid == vmm_pid && is_active(domains->at[i]))
+			return domains->at[i];
+	return NULL;
+}
+
+/* Compare a claim with the memory of one guest. READ: it is right; ABSENT: not, or not yet. */
+static enum vmop_guest_probed compare(struct vmop_guests *guests, const struct vmop_domain *domain,
+				      const struct vmop_active_claim *claim)
+{
+	const struct vmop_guest_probe probe = {
+		.pid = claim->proof.pid, .address = claim->proof.address, .comm = "vmopd"};
+	uint8_t bytes[VMOP_GUEST_PROBE_BYTES];
+	enum vmop_guest_probed probed = vmop_guests_probe(guests, domain, &probe, bytes);
+	if (probed == VMOP_GUEST_PROBE_READ && memcmp(bytes, claim->nonce, sizeof(bytes)) != 0)
+		return VMOP_GUEST_PROBE_ABSENT;
+	return probed;
+}
+
+static void accept_claim(struct vmop_active_links *links,
+			 const struct vmop_active_candidate *candidate,
+			 const struct vmop_active_claim *claim, uint64_t now_ns)
+{
+	int pidfd = fcntl(candidate->pidfd, F_DUPFD_CLOEXEC, 0);
+	if (pidfd < 0)
+		return; /* the next call tries again */
+	if (vmop_active_links_accept(links, claim, candidate->vmm_pid, pidfd, now_ns))
+		vmop_log_info("guest \"%s\": its vmopd, pid %u there, has connected from CID %u",
+			      candidate->name, claim->proof.pid, claim->cid);
+}
+
+static void check(struct vmop_active_links *links, struct vmop_active_candidates *candidates,
+		  const struct vmop_active_claim *claim, const struct vmop_domains *domains,
+		  struct vmop_guests *guests, uint64_t now_ns)
+{
+	for (size_t i = 0; i < candidates->n; i++) {
+		struct vmop_active_candidate *candidate = &candidates->at[i];
+		const struct vmop_domain *domain = domain_of(domains, candidate->vmm_pid);
+		if (!domain || vmop_active_links_has(links, candidate->vmm_pid))
+			continue;
+		if (!can_connect(candidate, domains->root, now_ns) ||
+		    compare(guests, domain, claim) != VMOP_GUEST_PROBE_READ)
+			continue;
+		/* The bytes were read before: is it the same process still? */
+		if (!has_ended(candidate->pidfd))
+			accept_claim(links, candidate, claim, now_ns);
+		return;
+	}
+}
+
+void vmop_active_identify(struct vmop_active_links *links,
+			  struct vmop_active_candidates *candidates,
+			  const struct vmop_domains *domains, struct vmop_guests *guests,
+			  uint64_t now_ns)
+{
+	struct vmop_active_claim claim;
+	unsigned at = 0;
+	while (vmop_active_links_claim(links, &at, &claim))
+		check(links, candidates, &claim, domains, guests, now_ns);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/link.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void vmop_active_link_begin(struct vmop_active_link *link, int fd)
+{
+	link->fd = fd;
+	link->in.n_bytes = link->in.n_taken = 0;
+	link->in.sequence = 0;
+	link->in.failure = VMOP_ACTIVE_NEEDS_MORE;
+	link->n_out = 0;
+	link->out_sequence = 0;
+}
+
+void vmop_active_link_end(struct vmop_active_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	link->fd = -1;
+}
+
+bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame_type type,
+			   const void *payload, uint32_t len_bytes)
+{
+	const struct vmop_active_frame frame = {
+		.type = type, .payload = payload, .len_bytes = len_bytes};
+	size_t n = vmop_active_frame_encode(&frame, link->out_sequence, link->out + link->n_out,
+					    sizeof(link->out) - link->n_out);
+	if (link->fd < 0 || !n)
+		return false;
+	link->n_out += n;
+	link->out_sequence++;
+	return true;
+}
+
+static bool is_no_error(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+/* Return false if the connection is broken. */
+static bool write_out(struct vmop_active_link *link)
+{
+	while (link->n_out) {
+		ssize_t n = send(link->fd, link->out, link->n_out, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0)
+			return is_no_error(errno);
+		link->n_out -= (size_t)n;
+		memmove(link->out, link->out + n, link->n_out);
+	}
+	return true;
+}
+
+static enum vmop_active_link_state
+take_frames(struct vmop_active_link *link,
+	    bool (*take)(void *arg, const struct vmop_active_frame *frame), void *arg)
+{
+	struct vmop_active_frame frame;
+	for (;;) {
+		switch (vmop_active_decoder_next(&link->in, &frame)) {
+		case VMOP_ACTIVE_IS_FRAME:
+			if (!take(arg, &frame))
+				return VMOP_ACTIVE_LINK_RUBBISH;
+			break;
+		case VMOP_ACTIVE_NEEDS_MORE:
+			return VMOP_ACTIVE_LINK_WORKS;
+		case VMOP_ACTIVE_IS_OTHER_VERSION:
+			return VMOP_ACTIVE_LINK_OTHER_VERSION;
+		case VMOP_ACTIVE_IS_RUBBISH:
+			return VMOP_ACTIVE_LINK_RUBBISH;
+		}
+	}
+}
+
+enum vmop_active_link_state
+vmop_active_link_pump(struct vmop_active_link *link,
+		      bool (*take)(void *arg, const struct vmop_active_frame *frame), void *arg)
+{
+	enum vmop_active_link_state state = VMOP_ACTIVE_LINK_WORKS;
+	bool works = write_out(link);
+	for (size_t n_read = 0; works && n_read < VMOP_ACTIVE_PUMP_BYTES;) {
+		uint8_t *into;
+		size_t room = vmop_active_decoder_room(&link->in, &into);
+		ssize_t n = recv(link->fd, into, room, MSG_DONTWAIT);
+		if (n <= 0) {
+			works = n < 0 && is_no_error(errno);
+			break;
+		}
+		n_read += (size_t)n;
+		vmop_active_decoder_filled(&link->in, (size_t)n);
+		state = take_frames(link, take, arg);
+		if (state != VMOP_ACTIVE_LINK_WORKS)
+			return state;
+	}
+	if (works)
+		works = write_out(link); /* the replies */
+	return works ? state : VMOP_ACTIVE_LINK_CLOSED;
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/links.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "daemon/active/link.h"
+#include "daemon/active/vsock.h"
+
+/* Ports below this one need a privilege in the guest. */
+#define PRIVILEGED_PORTS 1024
+
+/* CIDs up to this one are no guest's: hypervisor, loopback, host (vsock(7)). */
+#define LAST_RESERVED_CID 2
+
+enum stage {
+	FREE,
+	CHALLENGED, /* the agent owes the proof */
+	CLAIMED,    /* the proof waits for its check */
+	BOUND,	    /* to the guest of vmm_pid */
+};
+
+struct slot {
+	enum stage stage;
+	struct vmop_active_link link;
+	uint32_t cid;
+	uint64_t since_ns; /* of the stage */
+	struct vmop_active_claim claim;
+	uint32_t vmm_pid;
+	int pidfd;
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+};
+
+/* A CID whose connections were ended against its will. */
+struct ban {
+	uint32_t cid; /* 0: none */
+	uint64_t until_ns, pause_ns;
+};
+
+/* A guest's store. */
+struct box {
+	struct vmop_active_store base;
+	struct vmop_active_links *links;
+	uint32_t vmm_pid;
+};
+
+struct vmop_active_links {
+	int listener_fd;
+	struct slot slots[VMOP_ACTIVE_LINKS_MAX];
+	struct ban bans[VMOP_ACTIVE_LINKS_MAX];
+	struct vmop_active_opener opener;
+	struct vmop_active_losses losses;
+};
+
+/* ---- bans ------------------------------------------------------------------------- */
+
+static struct ban *find_ban(struct vmop_active_links *links, uint32_t cid)
+{
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		if (links->bans[i].cid == cid)
+			return &links->bans[i];
+	return NULL;
+}
+
+/* Return the place for a new ban: a free one, or that of the ban that ends first. */
+static struct ban *find_room(struct vmop_active_links *links)
+{
+	struct ban *best = &links->bans[0];
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++) {
+		struct ban *ban = &links->bans[i];
+		if (!ban->cid)
+			return ban;
+		if (ban->until_ns < best->until_ns)
+			best = ban;
+	}
+	return best;
+}
+
+static void ban(struct vmop_active_links *links, uint32_t cid, uint64_t now_ns)
+{
+	struct ban *ban = find_ban(links, cid);
+	uint64_t pause_ns = ban ? 2 * ban->pause_ns : VMOP_ACTIVE_FIRST_BAN_NS;
+	if (!ban)
+		ban = find_room(links);
+	if (pause_ns > VMOP_ACTIVE_LONGEST_BAN_NS)
+		pause_ns = VMOP_ACTIVE_LONGEST_BAN_NS;
+	*ban = (struct ban){.cid = cid, .pause_ns = pause_ns, .until_ns = now_ns + pause_ns};
+}
+
+static void forgive(struct vmop_active_links *links, uint32_t cid)
+{
+	struct ban *ban = find_ban(links, cid);
+	if (ban)
+		*ban = (struct ban){0};
+}
+
+/* ---- connections -------------------------------------------------------------------- */
+
+static void free_slot(struct slot *slot)
+{
+	vmop_active_link_end(&slot->link);
+	if (slot->pidfd >= 0)
+		close(slot->pidfd);
+	slot->pidfd = -1;
+	slot->vmm_pid = slot->cid = 0;
+	slot->stage = FREE;
+	*slot->line = '\0';
+}
+
+/* End a connection and count it. */
+static void end_badly(struct vmop_active_links *links, struct slot *slot, uint64_t *counter,
+		      uint64_t now_ns)
+{
+	++*counter;
+	ban(links, slot->cid, now_ns);
+	free_slot(slot);
+}
+
+static struct slot *find_slot(struct vmop_active_links *links, uint32_t cid)
+{
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		if (links->slots[i].stage != FREE && links->slots[i].cid == cid)
+			return &links->slots[i];
+	return NULL;
+}
+
+static struct slot *find_free(struct vmop_active_links *links)
+{
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		if (links->slots[i].stage == FREE)
+			return &links->slots[i];
+	return NULL;
+}
+
+static const struct slot *find_bound(const struct vmop_active_links *links, uint32_t vmm_pid)
+{
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		if (links->slots[i].stage == BOUND && links->slots[i].vmm_pid == vmm_pid)
+			return &links->slots[i];
+	return NULL;
+}
+
+static bool is_admitted(struct vmop_active_links *links, uint32_t cid, uint32_t port,
+			uint64_t now_ns)
+{
+	const struct ban *ban = find_ban(links, cid);
+	return cid > LAST_RESERVED_CID && port < PRIVILEGED_PORTS && !find_slot(links, cid) &&
+	       !(ban && now_ns < ban->until_ns);
+}
+
+static bool challenge(struct slot *slot)
+{
+	return getrandom(slot->claim.nonce, sizeof(slot->claim.nonce), GRND_NONBLOCK) ==
+		       (ssize_t)sizeof(slot->claim.nonce) &&
+	       vmop_active_link_send(&slot->link, VMOP_ACTIVE_FRAME_CHALLENGE, slot->claim.nonce,
+				     sizeof(slot->claim.nonce));
+}
+
+bool vmop_active_links_add(struct vmop_active_links *links, int fd, uint32_t cid, uint32_t port,
+			   uint64_t now_ns)
+{
+	struct slot *slot = is_admitted(links, cid, port, now_ns) ? find_free(links) : NULL;
+	if (!slot) {
+		links->losses.n_refused++;
+		close(fd);
+		return false;
+	}
+	vmop_active_link_begin(&slot->link, fd);
+	slot->stage = CHALLENGED;
+	slot->cid = cid;
+	slot->since_ns = now_ns;
+	slot->claim =
+		(struct vmop_active_claim){.link = (unsigned)(slot - links->slots), .cid = cid};
+	if (challenge(slot))
+		return true;
+	links->losses.n_refused++;
+	free_slot(slot);
+	return false;
+}
+
+/* ---- their frames --------------------------------------------------------------------- */
+
+static bool take_proof(struct slot *slot, const struct vmop_active_frame *frame, uint64_t now_ns)
+{
+	if (slot->stage != CHALLENGED ||
+	    !vmop_active_proof_decode(frame->payload, &slot->claim.proof))
+		return false;
+	slot->stage = CLAIMED;
+	slot->since_ns = now_ns;
+	return true;
+}
+
+struct turn {
+	struct slot *slot;
+	uint64_t now_ns;
+};
+
+static bool take_frame(void *arg, const struct vmop_active_frame *frame)
+{
+	const struct turn *turn = arg;
+	struct slot *slot = turn->slot;
+	switch (frame->type) {
+	case VMOP_ACTIVE_FRAME_PROOF:
+		return take_proof(slot, frame, turn->now_ns);
+	case VMOP_ACTIVE_FRAME_LINE:
+		if (slot->stage != BOUND || memchr(frame->payload, '\0', frame->len_bytes))
+			return false;
+		memcpy(slot->line, frame->payload, frame->len_bytes);
+		slot->line[frame->len_bytes] = '\0';
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_vmm_ended(const struct slot *slot)
+{
+	struct pollfd pollfd = {.fd = slot->pidfd, .events = POLLIN};
+	return slot->pidfd >= 0 && poll(&pollfd, 1, 0) > 0;
+}
+
+static bool is_late(const struct slot *slot, uint64_t now_ns)
+{
+	switch (slot->stage) {
+	case CHALLENGED:
+		return now_ns - slot->since_ns > VMOP_ACTIVE_PROOF_WAIT_NS;
+	case CLAIMED:
+		return now_ns - slot->since_ns > VMOP_ACTIVE_CHECK_WAIT_NS;
+	default: /* active-peer.h limits the silence of an agent with a session */
+		return false;
+	}
+}
+
+static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
+{
+	struct turn turn = {slot, now_ns};
+	if (slot->stage == FREE)
+		return;
+	if (has_vmm_ended(slot)) {
+		free_slot(slot);
+		return;
+	}
+	switch (vmop_active_link_pump(&slot->link, take_frame, &turn)) {
+	case VMOP_ACTIVE_LINK_WORKS:
+		if (is_late(slot, now_ns))
+			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+		return;
+	case VMOP_ACTIVE_LINK_CLOSED:
+		if (slot->stage == BOUND)
+			free_slot(slot);
+		else
+			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+		return;
+	case VMOP_ACTIVE_LINK_OTHER_VERSION:
+		end_badly(links, slot, &links->losses.n_versions, now_ns);
+		return;
+	case VMOP_ACTIVE_LINK_RUBBISH:
+		end_badly(links, slot, &links->losses.n_rubbish, now_ns);
+		return;
+	}
+}
+
+void vmop_active_links_pump(struct vmop_active_links *links, uint64_t now_ns)
+{
+	uint32_t cid, port;
+	int fd = 0;
+	for (unsigned i = 0; i < VMOP_ACTIVE_ACCEPTS_MAX && links->listener_fd >= 0 && fd >= 0;
+	     i++) {
+		fd = vmop_active_vsock_accept(links->listener_fd, &cid, &port);
+		if (fd >= 0)
+			vmop_active_links_add(links, fd, cid, port, now_ns);
+	}
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		serve(links, &links->slots[i], now_ns);
+}
+
+/* ---- claims ---------------------------------------------------------------------------- */
+
+bool vmop_active_links_claim(const struct vmop_active_links *links, unsigned *at,
+			     struct vmop_active_claim *ret)
+{
+	for (; *at < VMOP_ACTIVE_LINKS_MAX; ++*at) {
+		if (links->slots[*at].stage != CLAIMED)
+			continue;
+		*ret = links->slots[(*at)++].claim;
+		return true;
+	}
+	return false;
+}
+
+/* Return the connection of a claim; NULL: it has ended meanwhile. */
+static struct slot *slot_of(struct vmop_active_links *links, const struct vmop_active_claim *claim)
+{
+	struct slot *slot = claim->link < VMOP_ACTIVE_LINKS_MAX ? &links->slots[claim->link] : NULL;
+	return slot && slot->stage == CLAIMED &&
+			       !memcmp(slot->claim.nonce, claim->nonce, sizeof(claim->nonce))
+		       ? slot
+		       : NULL;
+}
+
+void vmop_active_links_refuse(struct vmop_active_links *links,
+			      const struct vmop_active_claim *claim, uint64_t now_ns)
+{
+	struct slot *slot = slot_of(links, claim);
+	if (slot)
+		end_badly(links, slot, &links->losses.n_unproven, now_ns);
+}
+
+bool vmop_active_links_accept(struct vmop_active_links *links,
+			      const struct vmop_active_claim *claim, uint32_t vmm_pid, int pidfd,
+			      uint64_t now_ns)
+{
+	struct slot *slot = slot_of(links, claim);
+	if (!slot || find_bound(links, vmm_pid)) {
+		close(pidfd);
+		vmop_active_links_refuse(links, claim, now_ns);
+		return false;
+	}
+	forgive(links, slot->cid);
+	slot->stage = BOUND;
+	slot->since_ns = now_ns;
+	slot->vmm_pid = vmm_pid;
+	slot->pidfd = pidfd;
+	return true;
+}
+
+bool vmop_active_links_has(const struct vmop_active_links *links, uint32_t vmm_pid)
+{
+	return find_bound(links, vmm_pid) != NULL;
+}
+
+/* ---- stores ---------------------------------------------------------------------------- */
+
+static bool box_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
+{
+	struct box *box = (struct box *)store;
+	struct slot *slot = (struct slot *)find_bound(box->links, box->vmm_pid);
+	if (slot)
+		serve(box->links, slot, vmop_clock_ns(CLOCK_MONOTONIC));
+	bool is_bound = slot && slot->stage == BOUND;
+	memset(buf, 0, VMOP_ACTIVE_MESSAGE_BYTES);
+	if (is_bound)
+		memcpy(buf, slot->line, VMOP_ACTIVE_MESSAGE_BYTES);
+	return is_bound;
+}
+
+/* A line that finds no room is dropped: the next one replaces it. */
+static bool box_write(struct vmop_active_store *store, const char *line)
+{
+	struct box *box = (struct box *)store;
+	struct slot *slot = (struct slot *)find_bound(box->links, box->vmm_pid);
+	if (!slot)
+		return false;
+	vmop_active_link_send(&slot->link, VMOP_ACTIVE_FRAME_LINE, line, (uint32_t)strlen(line));
+	serve(box->links, slot, vmop_clock_ns(CLOCK_MONOTONIC));
+	return slot->stage == BOUND;
+}
+
+static const struct vmop_active_store_ops box_ops = {box_read, box_write};
+
+static struct vmop_error *open_box(void *arg, uint32_t vmm_pid, struct vmop_active_store **ret)
+{
+	struct box *box = calloc(1, sizeof(*box));
+	if (!box)
+		return &vmop_error_no_memory;
+	*box = (struct box){.base.ops = &box_ops, .links = arg, .vmm_pid = vmm_pid};
+	*ret = &box->base;
+	return NULL;
+}
+
+static void close_box(void *arg, struct vmop_active_store *store)
+{
+	(void)arg;
+	free(store);
+}
+
+/* Nothing to hurry: each read of a store looks at the connection itself. */
+static void hurry(void *arg, bool is_on)
+{
+	(void)arg;
+	(void)is_on;
+}
+
+const struct vmop_active_opener *vmop_active_links_opener(struct vmop_active_links *links)
+{
+	return &links->opener;
+}
+
+const struct vmop_active_losses *vmop_active_links_losses(const struct vmop_active_links *links)
+{
+	return &links->losses;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+struct vmop_error *vmop_active_links_create(int listener_fd, struct vmop_active_links **ret)
+{
+	struct vmop_active_links *links = calloc(1, sizeof(*links));
+	if (!links) {
+		if (listener_fd >= 0)
+			close(listener_fd);
+		return &vmop_error_no_memory;
+	}
+	links->listener_fd = listener_fd;
+	links->opener = (struct vmop_active_opener){
+		.open = open_box, .close = close_box, .hurry = hurry, .arg = links};
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		links->slots[i].link.fd = links->slots[i].pidfd = -1;
+	*ret = links;
+	return NULL;
+}
+
+void vmop_active_links_destroy(struct vmop_active_links *links)
+{
+	if (!links)
+		return;
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		free_slot(&links->slots[i]);
+	if (links->listener_fd >= 0)
+		close(links->listener_fd);
+	free(links);
+}
