@@ -551,7 +551,7 @@ find_counts(struct vmop_appio_member *own, const struct call *call, int32_t fd, 
 	if (call->class == VMOP_APPIO_PIPE && file)
 		key.direction = !!(BPF_CORE_READ(file, f_mode) & FMODE_WRITE);
 	struct vmop_appio_counts *counts = counts_of(&key, file, &index);
-	/* What is no file now can become one without a close. */
+	/* A number without a file can get one without a close. */
 	if (counts && index < VMOP_APPIO_MAX_ENTRIES && (file || fd < 0) &&
 	    call->class != VMOP_APPIO_PIPE) {
 		struct vmop_appio_found *found = found_at(own, fd, call->id);

@@ -10,15 +10,20 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "hv-interface/appio-calls.h"
 
+enum { N_PAGES = 100 };
+
 struct sums {
 	uint32_t n_tasks;
 	uint64_t reads, writes, bytes; /* of /dev/null and /dev/zero */
+	uint64_t faults;
 	bool has_name;
 };
 
@@ -28,6 +33,7 @@ static struct vmop_error *put_task(void *data, uint32_t number, const struct vmo
 	assert_int_equal(number, sums->n_tasks + 1);
 	assert_int_not_equal(task->pid, 0);
 	sums->n_tasks++;
+	sums->faults += task->file_faults;
 	return NULL;
 }
 
@@ -42,6 +48,21 @@ static struct vmop_error *put_entry(void *data, const struct vmop_appio_key *key
 	sums->bytes += entry->counts.bytes;
 	sums->has_name |= strcmp(entry->name, "zero") == 0;
 	return NULL;
+}
+
+/* Touch pages of a file that are in memory. */
+static void fault(void)
+{
+	char path[] = "/tmp/vmop-test-XXXXXX";
+	int fd = mkstemp(path);
+	if (fd < 0 || unlink(path) != 0 || ftruncate(fd, N_PAGES * 4096) != 0)
+		_exit(3);
+	volatile char *map = mmap(NULL, N_PAGES * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		_exit(3);
+	for (size_t i = 0; i < N_PAGES; i++)
+		map[i * 4096] = 1;
+	close(fd);
 }
 
 static void transfer(int n)
@@ -68,6 +89,7 @@ static pid_t make_child(int *ret_go_fd)
 		if (read(go[0], &byte, 1) != 0)
 			_exit(2);
 		transfer(50);
+		fault();
 		pid_t child = fork();
 		if (child == 0) {
 			transfer(7);
@@ -113,6 +135,10 @@ static void a_running_process_and_its_children(void **state)
 	assert_int_equal(sums.writes, 57);
 	assert_int_equal(sums.bytes, 57 * 110);
 	assert_true(sums.has_name);
+	/* Where there are none, there is a reason. */
+	if (!facts.no_faults)
+		assert_in_range(sums.faults, N_PAGES, N_PAGES + 500);
+	print_message("faults where they are handled: %s\n", facts.no_major_faults ? "no" : "yes");
 	assert_int_equal(facts.n_left_out + facts.n_missed + facts.n_lost_tasks, 0);
 	vmop_appio_destroy(appio);
 }

@@ -83,7 +83,7 @@ static void groups(void **state)
 {
 	(void)state;
 	expect_groups(VMOP_STAT_IO_BY_KIND, 3, (const uint64_t[]){7, 31, 5});
-	/* The last one is what was left out. */
+	/* The last one has the calls that were left out. */
 	expect_groups(VMOP_STAT_IO_BY_PROCESS, 4, (const uint64_t[]){7, 30, 5, 1});
 	expect_groups(VMOP_STAT_IO_BY_THREAD, 5, (const uint64_t[]){7, 20, 10, 5, 1});
 	/* Threads of a process share its descriptors. */

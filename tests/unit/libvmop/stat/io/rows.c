@@ -35,7 +35,7 @@ static void runs_have_a_mean(void **state)
 	assert_true(value(&rows, "io-read-calls") == 10);
 	assert_true(value(&rows, "io-read-bytes") == 6000);
 	assert_int_equal(row(&rows, "io-read-bytes")->values.n, 2);
-	/* A rate, and a mean of what was transferred: eight calls. */
+	/* A rate, and a mean of the eight calls that transferred. */
 	assert_true(fabs(row(&rows, "io-read-bytes")->ratios.mean - 3000) < 1e-9);
 	assert_true(fabs(value(&rows, "io-read-block-size") - 750) < 1e-9);
 	/* Nothing was written: no block size, and no times were wanted. */
