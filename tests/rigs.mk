@@ -14,6 +14,9 @@ RIGS += kvm:waits
 RIGS += kvm:steal
 # what vmopstat finds out about hypervisors
 RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
+# the BPF program of vmopstat --io in stock kernels
+RIGS += kvm:io kvm:io@6.12
+EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
 # taps and vhost of guests
 RIGS += kvm:net
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \

@@ -31,6 +31,7 @@ enum {
 	KEY_HYPERVISOR,
 	KEY_DOMAIN,
 	KEY_TIME,
+	KEY_IO,
 };
 
 static const struct argp_option options[] = {
@@ -52,6 +53,10 @@ static const struct argp_option options[] = {
 	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
 	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
 	 "reports",
+	 1},
+	{"io", KEY_IO, "WORD[,WORD...]", OPTION_ARG_OPTIONAL,
+	 "Count the I/O of COMMAND or the process: time for the time of its calls, bpf or preload "
+	 "for one way of counting",
 	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
@@ -129,6 +134,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_NET:
 		settings->is_net = true;
 		break;
+	case KEY_IO:
+		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
+		break;
 	case KEY_HYPERVISOR:
 		settings->is_hypervisor = true;
 		break;
@@ -185,9 +193,9 @@ static const char *check_counts_of_others(const struct vmop_stat_settings *setti
 	if (settings->is_net && settings->is_hypervisor)
 		return "--net and --hypervisor exclude each other";
 	if (settings->events || settings->pid || settings->domain || settings->n_runs > 1 ||
-	    settings->guest || settings->is_time)
-		return "--net and --hypervisor exclude --event, --pid, --domain, --repeat, --guest "
-		       "and --time";
+	    settings->guest || settings->is_time || settings->io.is_wanted)
+		return "--net and --hypervisor exclude --event, --io, --pid, --domain, --repeat, "
+		       "--guest and --time";
 	if (settings->is_net && !settings->command && !settings->is_all)
 		return "--net needs a COMMAND or --all-cpus";
 	if (settings->is_hypervisor && settings->separator && !settings->command &&
@@ -209,6 +217,9 @@ static struct vmop_error *check(const struct vmop_stat_settings *settings)
 	else if (settings->is_time && settings->domain)
 		why = "--time and --domain exclude each other: vmopcontrol --waits has vCPUs' "
 		      "times";
+	else if (settings->io.is_wanted &&
+		 (settings->is_all || settings->guest || settings->domain))
+		why = "--io needs a COMMAND on this machine, or --pid";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
 	if (why)
@@ -238,8 +249,9 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 	if (!err)
 		err = check(ret);
 	if (!err && !ret->events && !ret->is_time)
-		err = add_events(ret, ret->is_all ? "cpu-clock," DEFAULT_EVENTS
-						  : "task-clock," DEFAULT_EVENTS);
+		err = add_events(ret, ret->io.is_wanted ? "task-clock"
+				      : ret->is_all	? "cpu-clock," DEFAULT_EVENTS
+							: "task-clock," DEFAULT_EVENTS);
 	return err;
 }
 
