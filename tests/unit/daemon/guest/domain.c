@@ -180,6 +180,34 @@ static void unselected_guests_give_no_addresses(void **state)
 	rig_end(&rig);
 }
 
+/* An active guest is sampled like a passive one, also if --passive-domains leaves it out. */
+static void active_guests_are_sampled_too(void **state)
+{
+	static const char *const selected[] = {"g2"};
+	struct vmop_setup setup;
+	struct rig rig;
+	(void)state;
+	ok(vmop_setup_init(&setup));
+	ok(vmop_setup_set(&setup, "active-domains", "g1", false));
+	ok(vmop_setup_set(&setup, "guest-cpu", "0", false)); /* no sample waits for a reading */
+	rig_folder(&rig);
+	machine_vmm(&rig, 500, "g1");
+	machine_vmm(&rig, 600, "g2");
+	rig_begin(&rig, (struct vmop_profiler_options){.passive_domains = selected,
+						       .n_passive_domains = 1,
+						       .setup = &setup});
+	rig.now_ns = UINT64_MAX / 2;
+	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST);
+	give_sample(&rig, 600, 601, GUEST_USER_IP, GUEST);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "[guest g1 user]", NULL), 1);
+	assert_int_equal(samples_of(session, "[guest g2 user]", NULL), 1);
+	assert_int_equal(domain(&rig, "g1").kind, VMOP_DOMAIN_ACTIVE);
+	assert_int_equal(domain(&rig, "g2").kind, VMOP_DOMAIN_PASSIVE);
+	rig_end(&rig);
+	vmop_setup_deinit(&setup);
+}
+
 static void without_an_address_it_is_opaque(void **state)
 {
 	struct rig rig;
@@ -341,6 +369,12 @@ static void the_set_up_is_checked(void **state)
 	(void)state;
 	rejects((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
 		"\"nobody\" does not run; those that do: g1 (pid 500)");
+	struct vmop_setup setup;
+	ok(vmop_setup_init(&setup));
+	ok(vmop_setup_set(&setup, "active-domains", "g1,nobody", false));
+	rejects((struct vmop_profiler_options){.setup = &setup},
+		"active domain \"nobody\" does not run; those that do: g1 (pid 500)");
+	vmop_setup_deinit(&setup);
 	rejects((struct vmop_profiler_options){.passive_domains = all,
 					       .n_passive_domains = 1,
 					       .passive_images = missing},
@@ -537,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_mode_that_is_known),
 		cmocka_unit_test(a_guest_known_only_by_its_samples),
 		cmocka_unit_test(unselected_guests_give_no_addresses),
+		cmocka_unit_test(active_guests_are_sampled_too),
 		cmocka_unit_test(without_an_address_it_is_opaque),
 		cmocka_unit_test(kernel_workers_are_the_guests),
 		cmocka_unit_test(guests_that_come_later),
