@@ -59,8 +59,8 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/spread.c libvmop/stat/spread.h \
 	libvmop/stat/time/task-rows.c libvmop/stat/time/task-rows.h \
 	libvmop/stat/time/time.c libvmop/stat/time/time.h
-libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
-libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
+libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
+libvmop_stat_libstat_la_LIBADD = $(LIBMNL_LIBS)
 # --net
 if HAVE_LIBMNL
 libvmop_stat_libstat_la_SOURCES += \
