@@ -12,6 +12,7 @@ libvmop_libcounters_la_SOURCES = libvmop/vmop.h \
 	libvmop/page.c libvmop/page.h \
 	libvmop/read.c libvmop/region.c \
 	libvmop/targets.c libvmop/targets.h \
+	libvmop/times.c libvmop/times.h libvmop/time-sample.c \
 	libvmop/user-read.c libvmop/user-read.h \
 	libvmop/watch.c
 
@@ -23,10 +24,11 @@ libvmop_libvmop_la_SOURCES = libutil/array.c libutil/error.c libutil/io.c libuti
 	libutil/dirs/safe-dir.c
 # A first CFLAGS of its own: these objects are not those of libutil.
 libvmop_libvmop_la_CFLAGS = $(AM_CFLAGS)
-libvmop_libvmop_la_LIBADD = libvmop/libcounters.la hv-interface/libevents.la -lm
+libvmop_libvmop_la_LIBADD = libvmop/libcounters.la hv-interface/libevents.la hv-interface/libruntime.la -lm
 libvmop_libvmop_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/libvmop/libvmop.map
-libvmop_libvmop_la_DEPENDENCIES = libvmop/libcounters.la hv-interface/libevents.la libvmop/libvmop.map
+libvmop_libvmop_la_DEPENDENCIES = libvmop/libcounters.la hv-interface/libevents.la hv-interface/libruntime.la \
+	libvmop/libvmop.map
 EXTRA_DIST += libvmop/libvmop.map
 include_HEADERS = libvmop/vmop.h
 
@@ -40,6 +42,7 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/command.c libvmop/stat/command.h \
 	libvmop/stat/comparison.c libvmop/stat/comparison.h \
 	libvmop/stat/counts.c libvmop/stat/counts.h \
+	libvmop/stat/domain.c libvmop/stat/domain.h \
 	libvmop/stat/io/account.c libvmop/stat/io/account.h \
 	libvmop/stat/io/io.c libvmop/stat/io/io.h \
 	libvmop/stat/io/preload.c libvmop/stat/io/preload.h libvmop/stat/io/preload-layout.h \
@@ -53,7 +56,9 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/ratio.c libvmop/stat/ratio.h \
 	libvmop/stat/readings.c libvmop/stat/readings.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
-	libvmop/stat/spread.c libvmop/stat/spread.h
+	libvmop/stat/spread.c libvmop/stat/spread.h \
+	libvmop/stat/time/task-rows.c libvmop/stat/time/task-rows.h \
+	libvmop/stat/time/time.c libvmop/stat/time/time.h
 libvmop_stat_libstat_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBBPF_CFLAGS) $(XEN_CFLAGS) $(LIBMNL_CFLAGS)
 libvmop_stat_libstat_la_LIBADD = $(LIBBPF_LIBS) $(LIBMNL_LIBS)
 # --net
@@ -86,7 +91,7 @@ libvmop_stat_libstat_la_SOURCES += libvmop/stat/hypervisor/runstate-none.c
 endif
 vmopstat_SOURCES = libvmop/stat/vmopstat.c
 vmopstat_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libvmop/libcounters.la hv-interface/libevents.la \
-	libutil/libutil.la $(JANSSON_LIBS) -lm
+	hv-interface/libruntime.la libutil/libutil.la $(JANSSON_LIBS) -lm
 
 examplesdir = $(docdir)/examples/libvmop
 dist_examples_DATA = libvmop/examples/overflow.cc libvmop/examples/region.c

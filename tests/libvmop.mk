@@ -4,7 +4,7 @@ libvmop_tests = \
 	tests/unit/libvmop/event-set \
 	tests/unit/libvmop/page \
 	tests/unit/libvmop/region \
-	tests/unit/libvmop/targets \
+	tests/unit/libvmop/targets tests/unit/libvmop/times \
 	tests/unit/libvmop/user-read \
 	tests/unit/libvmop/watch
 if HAVE_CMOCKA
@@ -12,7 +12,7 @@ check_PROGRAMS += $(libvmop_tests)
 TESTS += $(libvmop_tests)
 endif
 libvmop_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
-libvmop_test_ldadd = libvmop/libcounters.la hv-interface/libevents.la libutil/libutil.la $(CMOCKA_LIBS) -lpthread
+libvmop_test_ldadd = libvmop/libcounters.la hv-interface/libevents.la hv-interface/libruntime.la libutil/libutil.la $(CMOCKA_LIBS) -lpthread
 tests_unit_libvmop_counters_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_counters_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_event_set_CPPFLAGS = $(libvmop_test_cppflags)
@@ -23,6 +23,8 @@ tests_unit_libvmop_region_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_region_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_targets_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_targets_LDADD = $(libvmop_test_ldadd)
+tests_unit_libvmop_times_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_times_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_user_read_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_user_read_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_watch_CPPFLAGS = $(libvmop_test_cppflags)
@@ -92,5 +94,11 @@ TESTS += $(io_scripts)
 EXTRA_DIST += $(io_scripts) tests/integration/stat-io-check.py tests/integration/stat-io-common.sh
 check_PROGRAMS += tests/fixtures/known-counts
 tests_fixtures_known_counts_LDADD = -lpthread
+check_PROGRAMS += tests/fixtures/competing-guests
+tests_fixtures_competing_guests_SOURCES = tests/fixtures/competing-guests.c \
+	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h
+tests_fixtures_competing_guests_LDADD = -lpthread
+TESTS += tests/integration/competing-guests.sh tests/integration/stat-time.sh
+EXTRA_DIST += tests/integration/competing-guests.sh tests/integration/stat-time.sh
 TESTS += tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/stat-net.sh tests/integration/libvmop-installed.sh
 EXTRA_DIST += tests/integration/net-traffic.py tests/integration/stat.sh tests/integration/stat-hypervisor.sh tests/integration/stat-net.sh tests/integration/libvmop-installed.sh
