@@ -186,7 +186,9 @@ struct call {
 	uint64_t bytes, wanted, time_ns;
 	int32_t fds[2]; /* -1: none */
 	uint8_t id, class, form, is_compat;
+	uint32_t zero; /* older verifiers refuse padding that was not written */
 };
+_Static_assert(sizeof(struct call) == 88, "without padding");
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline bool is_compat(struct task_struct *task)

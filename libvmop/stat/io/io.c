@@ -75,8 +75,10 @@ static struct vmop_error *choose(struct vmop_stat_io *io, bool is_command)
 	if (settings->way != VMOP_STAT_IO_PRELOAD) {
 		struct vmop_error *err = create_bpf(io);
 		io->way = VMOP_STAT_IO_BPF;
-		if (!err || settings->way == VMOP_STAT_IO_BPF || err == &vmop_error_no_memory)
+		if (!err || err == &vmop_error_no_memory)
 			return err;
+		if (settings->way == VMOP_STAT_IO_BPF)
+			return vmop_error_prefix(err, "--io=bpf");
 		io->no_bpf = strdup(err->message);
 		vmop_error_destroy(err);
 		if (!io->no_bpf)
