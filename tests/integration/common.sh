@@ -119,7 +119,13 @@ begin_guest() {
 	guest=$!
 	trap 'kill $guest 2>/dev/null || :; clean_up' EXIT
 	until grep -q pid "$work/guest"; do
-		kill -0 $guest 2>/dev/null || skip "$(cat "$work/guest")"
+		kill -0 $guest 2>/dev/null || {
+			ended=0
+			wait $guest || ended=$?
+			[ $ended -ne 77 ] || skip "no usable /dev/kvm"
+			fail "kvm-guest ends with $ended"
+			exit 1
+		}
 		sleep 0.1
 	done
 }
