@@ -42,15 +42,26 @@ wait_for() {
 	sleep 0.5 # some intervals
 }
 files() { find "$sessions" -name '*.vmop' | wc -l; }
+# wait_files N: wait until there are N files: the log has its line before the next file begins.
+wait_files() {
+	tries=0
+	while [ "$(files)" -ne "$1" ] && [ $tries -lt 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+}
 wait_for sampling 1
 set_clock 600
 wait_for "goes forward by 600 s" 1
+wait_files 2
 is "files after ten minutes" "$(files)" -eq 2
 set_clock $((366 * 86400))
 wait_for "clock was set" 1
+wait_files 3
 is "files after a year" "$(files)" -eq 3
 set_clock $((-365 * 86400))
 wait_for "clock was set" 2
+wait_files 4
 is "files after two years back" "$(files)" -eq 4
 kill $vmopd
 wait $vmopd || true

@@ -124,7 +124,7 @@ static void short_of_memory(void **state)
 	store(&rig);
 	vmop_stack_tree_save_memory(tree, true);
 	mark = vmop_stack_tree_end(tree, VMOP_STACK_TOO_MANY);
-	assert_int_not_equal(end.id.number, 0);
+	assert_int_not_equal(mark.id.number, 0);
 	assert_int_equal(add(tree, mark, rig.program, 0x10).id.number, 0);
 	assert_int_equal(add(tree, mark, rig.program, 0x20).id.number, 0);
 	vmop_stack_tree_facts(tree, &facts);
