@@ -18,6 +18,29 @@ hv_interface_libruntime_la_SOURCES = \
 	hv-interface/steal-clock.c hv-interface/steal-clock.h
 hv_interface_libruntime_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libruntime_la_LIBADD =
+# Application I/O: counted by a BPF program of its own, for vmopstat.
+noinst_LTLIBRARIES += hv-interface/libappio.la
+hv_interface_libappio_la_SOURCES = \
+	hv-interface/appio-calls.c hv-interface/appio-calls.h hv-interface/appio-counts.h \
+	hv-interface/bpf/appio.h
+hv_interface_libappio_la_CPPFLAGS = $(AM_CPPFLAGS)
+hv_interface_libappio_la_LIBADD =
+EXTRA_DIST += hv-interface/bpf/appio.bpf.c
+if HAVE_BPF
+hv_interface_libappio_la_SOURCES += hv-interface/bpf/appio.c hv-interface/bpf/appio-layout.h \
+	hv-interface/bpf/appio-object.c hv-interface/bpf/appio-object.h
+hv_interface_libappio_la_CPPFLAGS += $(LIBBPF_CFLAGS) -DVMOP_APPIO_OBJECT='"hv-interface/bpf/appio.bpf.o"'
+hv_interface_libappio_la_LIBADD += $(LIBBPF_LIBS)
+hv-interface/bpf/appio.bpf.o: hv-interface/bpf/appio.bpf.c hv-interface/bpf/appio-layout.h \
+		hv-interface/appio-calls.h hv-interface/appio-counts.h
+	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
+		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/appio.bpf.c' -o '$@'
+appio_object = hv-interface/bpf/libappio_la-appio-object.lo
+$(appio_object): hv-interface/bpf/appio.bpf.o
+CLEANFILES += hv-interface/bpf/appio.bpf.o
+else
+hv_interface_libappio_la_SOURCES += hv-interface/bpf/appio-none.c
+endif
 
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \

@@ -65,6 +65,9 @@ enum vmop_counters_flags {
 						  vmop_counters_reason() */
 	VMOP_COUNTERS_USER_IF_NEEDED = 1 << 4, /* leave out the kernel where that is not permitted;
 						  the name then ends in ":u" */
+	VMOP_COUNTERS_GUEST_ONLY = 1 << 5,     /* for a vCPU's thread: events of a PMU count only
+						  while the guest runs; other events count the
+						  thread, as the kernel cannot divide them */
 };
 
 struct vmop_counters_options {

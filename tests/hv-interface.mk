@@ -2,6 +2,8 @@
 if HAVE_CMOCKA
 hv_interface_tests = \
 	tests/unit/hv-interface/active \
+	tests/unit/hv-interface/appio-calls \
+	tests/unit/hv-interface/bpf/appio \
 	tests/unit/hv-interface/active-frame \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus tests/unit/hv-interface/steal-clock \
@@ -50,6 +52,10 @@ tests_unit_hv_interface_active_frame_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_frame_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_appio_calls_CPPFLAGS = $(hv_interface_test_cppflags) $(SECCOMP_CFLAGS)
+tests_unit_hv_interface_appio_calls_LDADD = hv-interface/libappio.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
+tests_unit_hv_interface_bpf_appio_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_appio_LDADD = hv-interface/libappio.la libutil/libutil.la $(CMOCKA_LIBS)
 guest_samples_sources = \
 	tests/unit/hv-interface/bpf/guest-samples.c tests/unit/hv-interface/bpf/guest-samples.h \
 	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \

@@ -14,6 +14,9 @@ RIGS += kvm:waits
 RIGS += kvm:steal
 # what vmopstat finds out about hypervisors
 RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
+# the BPF program of vmopstat --io in stock kernels
+RIGS += kvm:io kvm:io@6.12
+EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
 # taps and vhost of guests
 RIGS += kvm:net
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
@@ -112,7 +115,8 @@ gallery: all
 	$(MKDIR_P) doc/gallery/results
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
-	for machine in x86 arm64; do \
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/accuracy accuracy
+	for machine in x86 arm64 accuracy; do \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
 			doc/gallery/results/$$machine doc/gallery || exit; \
 	done
@@ -138,7 +142,7 @@ clean-gallery:
 EXTRA_DIST += doc/gallery/draw-times \
 	doc/gallery/steal/processes.csv doc/gallery/steal/processes.svg \
 	doc/gallery/steal/guests.csv doc/gallery/steal/guests.svg
-EXTRA_DIST += doc/gallery/README.md doc/gallery/draw \
+EXTRA_DIST += doc/gallery/README.md doc/gallery/draw doc/gallery/arm64-accuracy/counts.csv \
 	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
 	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \
 	doc/gallery/x86-walk/bubbles.svg doc/gallery/x86-walk/bill.svg \

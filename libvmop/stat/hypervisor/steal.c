@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "config.h"
-
 #include "libvmop/stat/hypervisor/steal.h"
 
 #include <inttypes.h>
@@ -8,11 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef HAVE_LIBBPF
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
-#endif
-
+#include "hv-interface/bpf/run-time.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/procfs.h"
@@ -82,56 +76,21 @@ const char *vmop_hv_steal_reason(const struct vmop_hv *hv)
 	       "clock";
 }
 
-#ifdef HAVE_LIBBPF
-/* Return whether a struct of the kernel has the member; -1: its BTF has no such struct. */
-static int struct_has(const struct btf *btf, const char *type, const char *member)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
-	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, (unsigned)id) : NULL;
-	if (!found)
-		return -1;
-	const struct btf_member *members = btf_members(found);
-	for (unsigned i = 0; i < btf_vlen(found); i++) {
-		const char *name = btf__name_by_offset(btf, members[i].name_off);
-		if (name && !strcmp(name, member))
-			return 1;
-	}
-	return 0;
-}
-
-static int be_silent(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level, (void)format, (void)arguments;
-	return 0;
-}
-
-/*
- * Report whether the kernel takes stolen time out of the time of tasks: its run queues have this
- * member with PARAVIRT_TIME_ACCOUNTING only.
- */
+/* Report whether the kernel takes stolen time out of the time of tasks. */
 static void describe_accounting(struct vmop_hv_report *report)
 {
-	libbpf_set_print(be_silent);
-	struct btf *btf = btf__load_vmlinux_btf();
-	int has = btf ? struct_has(btf, "rq", "prev_steal_time_rq") : -1;
-	btf__free(btf);
-	if (has < 0)
+	enum vmop_subtracts subtracts = vmop_kernel_subtracts();
+	if (subtracts == VMOP_SUBTRACTS_UNKNOWN)
 		vmop_hv_report_missing(report, GROUP, "left out of tasks' time",
-				       "the kernel has no BTF that shows it");
+				       "the kernel has no BTF that shows it, or this vmopstat was "
+				       "built without libbpf");
 	else
-		vmop_hv_report_text(
-			report, GROUP, "left out of tasks' time", "%s",
-			has ? "yes (PARAVIRT_TIME_ACCOUNTING)"
-			    : "no (kernel without PARAVIRT_TIME_ACCOUNTING): the time of "
-			      "a task contains what was stolen from it");
+		vmop_hv_report_text(report, GROUP, "left out of tasks' time", "%s",
+				    subtracts == VMOP_SUBTRACTS_YES
+					    ? "yes (PARAVIRT_TIME_ACCOUNTING)"
+					    : "no (kernel without PARAVIRT_TIME_ACCOUNTING): the "
+					      "time of a task contains what was stolen from it");
 }
-#else
-static void describe_accounting(struct vmop_hv_report *report)
-{
-	vmop_hv_report_missing(report, GROUP, "left out of tasks' time",
-			       "this vmopstat was built without libbpf");
-}
-#endif
 
 static struct vmop_error *describe_cpu(void *arg, unsigned cpu, uint64_t steal_ns)
 {
