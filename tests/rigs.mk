@@ -120,10 +120,28 @@ gallery: all
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
 			doc/gallery/results/$$machine doc/gallery || exit; \
 	done
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/steal steal
+	$(MAKE) gallery-times
+# Times beside competitors: this machine's own, and those of the rig above.
+.PHONY: gallery-times
+gallery-times: tests/fixtures/competing-guests
+	$(MKDIR_P) doc/gallery/steal
+	for kind in processes guests; do \
+		{ echo kind,n,round,real_ms,virtual_ms,stolen_ms,corrected_ms,host_cpu_ms && \
+			tests/fixtures/competing-guests $$kind 4 15 60; } >doc/gallery/steal/$$kind.csv || exit; \
+	done
+	test ! -e doc/gallery/results/steal || \
+		$(abs_top_srcdir)/tests/rigs/steal-table doc/gallery/results/steal >doc/gallery/steal/linux.csv
+	for table in doc/gallery/steal/*.csv; do \
+		$(abs_top_srcdir)/doc/gallery/draw-times "$$(basename $$table .csv) on one CPU" $$table >$${table%.csv}.svg || exit; \
+	done
 clean-local: clean-gallery
 .PHONY: clean-gallery
 clean-gallery:
 	rm -rf doc/gallery/results
+EXTRA_DIST += doc/gallery/draw-times \
+	doc/gallery/steal/processes.csv doc/gallery/steal/processes.svg \
+	doc/gallery/steal/guests.csv doc/gallery/steal/guests.svg
 EXTRA_DIST += doc/gallery/README.md doc/gallery/draw doc/gallery/arm64-accuracy/counts.csv \
 	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
 	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \

@@ -197,8 +197,10 @@ static __always_inline uint64_t charge(struct vmop_run_time_cpu *cpu,
 	uint64_t accounted_ns =
 		READ(task, is_argument, se.sum_exec_runtime) - cpu->begun_virtual_ns;
 	uint64_t whole_ns = now_ns - cpu->begun_ns;
+	/* Steal can be taken out of a later run than the one that it was in: each run's account
+	 * stays. */
 	if (state.kernel_subtracts && !settings.clock_variable)
-		return accounted_ns < whole_ns ? accounted_ns : whole_ns;
+		return cpu->is_seen_late && accounted_ns > whole_ns ? whole_ns : accounted_ns;
 	if (state.kernel_subtracts) {
 		uint64_t part_ns = stolen_ns - cpu->begun_steal_ns;
 		whole_ns = whole_ns > part_ns ? whole_ns - part_ns : 0;

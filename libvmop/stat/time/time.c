@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hv-interface/steal-clock.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"
@@ -91,16 +92,11 @@ static bool read_delay(uint64_t *ret)
 	return is_read;
 }
 
-/* Read the steal of all CPUs, in ns. */
-static uint64_t read_steal(void)
+/* Return the steal of all CPUs. */
+static uint64_t read_steal_ns(void)
 {
-	_cleanup_free_ char *text = NULL;
-	uint64_t ticks = 0;
-	struct vmop_error *err = vmop_io_read_file("/proc/stat", 8 << 20, &text, NULL);
-	if (!err && sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
-		ticks = 0;
-	vmop_error_destroy(err);
-	return ticks * VMOP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct vmop_machine_time machine;
+	return vmop_machine_time_read(&machine) ? machine.steal_ns : 0;
 }
 
 uint64_t vmop_stat_time_next(struct vmop_stat_time *time, uint64_t until_ns)
@@ -117,7 +113,7 @@ struct vmop_error *vmop_stat_time_tick(struct vmop_stat_time *time)
 	uint64_t delay_ns;
 	if (!time->times)
 		return NULL;
-	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC), steal_ns = read_steal();
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC), steal_ns = read_steal_ns();
 	uint64_t late_ns = now_ns > time->until_ns ? now_ns - time->until_ns : 0;
 	if (!read_delay(&delay_ns))
 		return NULL;
