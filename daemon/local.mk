@@ -123,7 +123,8 @@ vmopd_SOURCES = \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
-	daemon/session-cost.c daemon/session-open.h daemon/session-succession.c \
+	daemon/memory-limit.c daemon/memory-limit.h \
+	daemon/session-cost.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -4,7 +4,9 @@
 # is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
+	tests/fuzz/fuzz-appio-memory \
 	tests/fuzz/fuzz-active-frame \
+	tests/fuzz/fuzz-active-links \
 	tests/fuzz/fuzz-build-id \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
@@ -58,6 +60,12 @@ EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/pack-session $
 tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_active_links_SOURCES = tests/fuzz/fuzz-active-links.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_active_links_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_active_links_LDADD = daemon/libdaemon.la hv-interface/libhvinterface.la libutil/libutil.la
+tests_fuzz_fuzz_appio_memory_SOURCES = tests/fuzz/fuzz-appio-memory.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_appio_memory_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_appio_memory_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libutil/libutil.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_active_frame_SOURCES = tests/fuzz/fuzz-active-frame.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_frame_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_frame_LDADD = hv-interface/libhvinterface.la

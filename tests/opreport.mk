@@ -192,6 +192,7 @@ report_integration_tests = \
 	tests/integration/report-html.sh \
 	tests/integration/report-faults.sh \
 	tests/integration/report-lookalikes.sh \
+	tests/integration/report-many-sessions.sh \
 	tests/integration/report-hostile.sh \
 	tests/integration/report-hostile-exports.sh \
 	tests/integration/report-hostile-samples.sh \

@@ -22,6 +22,7 @@ struct vmop_stat_row {
 	double running_ns, enabled_ns; /* of the last run */
 	struct vmop_spread ratios;
 	const char *ratio_unit; /* NULL: no ratio */
+	const char *note;	/* NULL, or a remark on the value */
 	const char *guest;	/* NULL: it is no guest's */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counters that others count (drivers, hypervisors), read at one time, and their growth from one
- * reading to the next. The objects that they belong to come and go, take the names of others, and
- * are reset. A growth that is not known has a reason in place of a number.
+ * Meter readings: counters that others keep (drivers, hypervisors), read at one time, and their
+ * growth from one reading to the next. The objects that they belong to come and go, take the names
+ *of others, and are reset. A growth that is not known has a reason in place of a number.
  *
  *	vmop_readings_begin(now); vmop_readings_add(now, ...) for each counter;
  *vmop_readings_end(now) vmop_readings_rows(before, now, ...)

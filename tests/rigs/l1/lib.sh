@@ -31,8 +31,9 @@ load() {
 #   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
 #     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
+#   programs=1: it has the programs of the rig's guest_programs
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net=''
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -41,7 +42,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -77,14 +78,30 @@ start_guest() {
 	else
 		set -- "$@" -serial "file:$dir/console"
 	fi
+	initramfs=/guest/$kernel/initramfs
+	if [ "$programs" = 1 ]; then
+		initramfs=$dir/initramfs
+		cat "/guest/$kernel/initramfs" /rig/guest-programs.cpio >"$initramfs"
+	fi
 	"$program" -accel kvm -cpu "$cpu" -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
 		-nodefaults -no-user-config -display none \
-		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
+		-kernel "/guest/$kernel/$boot" -initrd "$initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/pid"
 	say "START $name pid $!"
+}
+
+# start_spinner NAME: start a guest that only runs, without Linux (spin.S).
+start_spinner() {
+	dir=/tmp/guests/$1
+	mkdir -p "$dir"
+	: >"$dir/console"
+	qemu-system-x86_64 -accel kvm -cpu host -m 16 -machine pc -nodefaults -no-user-config -display none \
+		-kernel /rig/spin -name "$1,debug-threads=on" >"$dir/qemu.log" 2>&1 &
+	echo $! >"$dir/pid"
+	say "START $1 pid $!"
 }
 
 guest_pid() {

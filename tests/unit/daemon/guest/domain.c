@@ -189,6 +189,7 @@ static void active_guests_are_sampled_too(void **state)
 	(void)state;
 	ok(vmop_setup_init(&setup));
 	ok(vmop_setup_set(&setup, "active-domains", "g1", false));
+	ok(vmop_setup_set(&setup, "guest-cpu", "0", false)); /* no sample waits for a reading */
 	rig_folder(&rig);
 	machine_vmm(&rig, 500, "g1");
 	machine_vmm(&rig, 600, "g2");
