@@ -92,6 +92,7 @@ guest() {
 	PATH=$build:$PATH "$stat" --guest=g1 --guest-run='sh -c' "$@"
 }
 status=0
+# shellcheck disable=SC2016 # for the shell that it is given to
 guest --json -r 3 -o "$work/out" -e page-faults sh -c 'echo "{it'\''s  $1}"; exit 6' sh 'a  b' 2>"$work/err" || status=$?
 is "the exit status of a command in a guest" $status -eq 6
 is "its output, three times" "$(grep -cF "{it's  a  b}" "$work/err")" -eq 3
@@ -136,15 +137,19 @@ is "the message for it" "$(grep -c "there is no process $pid" "$work/err")" -eq 
 "$known" hold 10000 >"$work/ready" &
 pid=$!
 for _ in $(seq 300); do
-	[ ! -s "$work/ready" ] && kill -0 $pid 2>/dev/null || break
+	if [ -s "$work/ready" ] || ! kill -0 $pid 2>/dev/null; then
+		break
+	fi
 	sleep 0.1
 done
 if [ -s "$work/ready" ]; then
-	status=0
+	# shellcheck disable=SC3045 # dash has it
+	descriptors=$(ulimit -Hn) status=0
 	"$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2 2>"$work/err" || status=$?
-	is "10,000 threads that wait, with $(ulimit -Hn) descriptors: $status $(cat "$work/err")" \
+	is "10,000 threads that wait, with $descriptors descriptors: $status $(cat "$work/err")" \
 		"$status$(grep -c 'too many open files' "$work/err")$(grep -c 'no task of it ran\|"counter-value":0' "$work/out")" = 001
 	status=0
+	# shellcheck disable=SC3045 # dash has it
 	(ulimit -n 500 && exec "$stat" --json -o "$work/out" -e page-faults -p $pid sleep 0.2) 2>"$work/err" || status=$?
 	is "10,000 threads, with 500 descriptors: $status $(cat "$work/err")" "$status$(grep -c 'too many open files' "$work/err")" = 31
 else
