@@ -98,6 +98,7 @@ static bool put_thread(const struct vmop_waiting_thread *waiting, void *arg)
 	vmop_json_put_number(object, "switches", thread->switches);
 	json_object_set_new(object, "running", json_boolean(thread->is_running));
 	json_object_set_new(object, "kernel_thread", json_boolean(!thread->pgd_gpa));
+	vmop_json_put_account(object, &thread->account);
 	for (size_t i = 0; i < waiting->unwound.n_frames; i++)
 		json_array_append_new(frames, frame_json(stacks->guest, &waiting->frames[i]));
 	json_object_set_new(object, "stack", frames);

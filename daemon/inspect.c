@@ -112,6 +112,22 @@ static json_t *image_json(const struct vmop_guest_code_image *image)
 	return object;
 }
 
+void vmop_json_put_account(json_t *object, const struct vmop_guest_account *account)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} parts[] = {
+		{"run_ns", account->run_ns},	   {"wait_ns", account->wait_ns},
+		{"runs", account->n_runs},	   {"user_ns", account->user_ns},
+		{"system_ns", account->system_ns},
+	};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		json_object_set_new(object, parts[i].name,
+				    account->is_known ? json_integer((json_int_t)parts[i].value)
+						      : json_null());
+}
+
 static json_t *process_json(const struct vmop_guest_process *process)
 {
 	json_t *object = json_object(), *mappings = json_array();
@@ -121,6 +137,7 @@ static json_t *process_json(const struct vmop_guest_process *process)
 	vmop_json_put_text(object, "comm", process->comm);
 	vmop_json_put_text(object, "cgroup", process->cgroup);
 	json_object_set_new(object, "kernel_thread", json_boolean(!process->pgd_gpa));
+	vmop_json_put_account(object, &process->account);
 	for (uint32_t i = 0; i < process->vma_count && i < MAPPINGS_MAX; i++) {
 		const struct vmop_guest_vma *vma = &process->vmas[i];
 		json_t *mapping = json_object();

@@ -15,11 +15,15 @@
 #include <jansson.h>
 
 #include "daemon/session.h"
+#include "libguest/guest.h"
 #include "libutil/error.h"
 
 /* Make the members for texts and times that several replies have. */
 void vmop_json_put_text(json_t *object, const char *name, const char *text);
 void vmop_json_put_number(json_t *object, const char *name, uint64_t value);
+
+/* Add "run_ns", "wait_ns", "runs", "user_ns" and "system_ns", null if they are not known. */
+void vmop_json_put_account(json_t *object, const struct vmop_guest_account *account);
 
 /* Summarise a guest's view for status and inspect. view is NULL if the guest was not read. */
 json_t *vmop_inspect_summary(const struct vmop_guest_view *view);

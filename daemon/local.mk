@@ -61,7 +61,6 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
-	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
 	daemon/profile/flush.c \
 	daemon/profile/jit-samples.c daemon/profile/jit-samples.h \
@@ -124,7 +123,8 @@ vmopd_SOURCES = \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
-	daemon/session-cost.c daemon/session-open.h daemon/session-succession.c \
+	daemon/memory-limit.c daemon/memory-limit.h \
+	daemon/session-cost.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -40,6 +40,7 @@ struct vmop_profiler_options {
 	 * the frames of kernel and user together.
 	 */
 	struct vmop_stack_options stacks;
+	uint64_t memory_bytes; /* for the tables together; 0: no limit but their own */
 	bool keeps_tasks; /* store a row for each short-lived task as well: host/short-lived.h */
 	const char *proc_root; /* the directory that contains /proc and /sys; "" except in tests */
 	/*

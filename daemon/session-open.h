@@ -11,6 +11,7 @@
 
 #include "daemon/active/guests.h"
 #include "daemon/clock-watch.h"
+#include "daemon/memory-limit.h"
 #include "daemon/overhead.h"
 #include "daemon/pairing.h"
 #include "daemon/pause.h"
@@ -20,6 +21,12 @@
 #include "daemon/session-file.h"
 #include "daemon/session.h"
 #include "daemon/xen/agent-messages.h"
+
+struct vmop_session_memory {
+	struct vmop_memory_limit limit; /* as last read */
+	bool is_short;
+	uint64_t n_shortages; /* since the session began */
+};
 
 struct vmop_session {
 	struct vmop_setup setup;
@@ -49,6 +56,7 @@ struct vmop_session {
 	struct vmop_rotation rotation;
 	struct vmop_pause pause; /* since the session began */
 	struct vmop_overhead overhead;
+	struct vmop_session_memory memory;
 	struct vmop_rate_history rates; /* of this file */
 	uint64_t cost_begun_ns,
 		cost_stored_ns; /* own CPU time at the start of this file; CLOCK_MONOTONIC */
@@ -102,6 +110,20 @@ void vmop_session_limit_cost(struct vmop_session *session);
 
 /* Store the daemon's CPU time and memory, and its longest pause, in the file. */
 struct vmop_error *vmop_session_store_cost(struct vmop_session *session);
+
+/* ---- session-memory.c ------------------------------------------------------ */
+
+/*
+ * Read the limit of the daemon's cgroup, before a profiler makes its tables. Return an error if it
+ * is too low for a session.
+ */
+struct vmop_error *vmop_session_measure_memory(struct vmop_session *session);
+
+/*
+ * Read it again, limit allocations, and save memory if it is short. Call it after a profiler was
+ * made, and after each interval.
+ */
+void vmop_session_limit_memory(struct vmop_session *session);
 
 /* ---- session-succession.c -------------------------------------------------- */
 

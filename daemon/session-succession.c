@@ -20,6 +20,11 @@ static const uint64_t rotate_again_ns = 60 * VMOP_NS_PER_S, expire_every_ns = 60
 struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
 						bool goes_on, struct vmop_profiler **ret)
 {
+	/* A session that goes on gives back the tables that it has. */
+	struct vmop_error *err = vmop_session_measure_memory(session);
+	if (err && !goes_on)
+		return err;
+	vmop_error_destroy(err);
 	const struct vmop_profiler_options options = {
 		.setup = &session->setup,
 		.passive_domains = session->pairing.domains,
@@ -32,6 +37,8 @@ struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, st
 		.goes_on = goes_on,
 		.guest_watch =
 			session->profiler ? vmop_profiler_guest_watch(session->profiler) : NULL,
+		.memory_bytes =
+			session->memory.limit.limit_bytes ? session->memory.limit.left_bytes : 0,
 		.keeps_tasks = session->setup.ladder.n_steps == 0, /* intervals are never merged */
 	};
 	return vmop_profiler_create(&options, session->source, db, ret);
@@ -47,6 +54,8 @@ struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 	if (err)
 		return err;
 	vmop_db_drop_rejected(ret->db);
+	if (!session->is_replay)
+		vmop_db_checkpoint_beside(ret->db);
 	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
 					  start_realtime_ns);
 	_cleanup_free_ char *context = vmop_session_guest_context_text(session);

@@ -27,6 +27,9 @@ static const uint64_t drain_contexts_every_us = 50000, drain_soon_us = 10000;
 /* The time between two reads of the agents' messages. Agents read theirs twice a second. */
 static const unsigned mail_round_ms = 250;
 
+/* The time between two looks at the thread that syncs the file. */
+static const uint64_t disk_busy_us = 20000;
+
 /* The time between two updates of the rows of events. */
 static const uint64_t store_events_every_ns = 10 * VMOP_NS_PER_S;
 
@@ -178,6 +181,15 @@ static void watch_contexts(struct vmop_session *session)
 	sd_event_source_set_enabled(session->contexts_timer, is_on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
+/*
+ * Return whether the interval in progress has to become longer: to store it now could wait for the
+ * disk, and the rings would fill up.
+ */
+static bool is_disk_busy(const struct vmop_session *session)
+{
+	return session->file.db && vmop_db_is_checkpointing(session->file.db);
+}
+
 static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 {
 	struct vmop_session *session = arg;
@@ -187,7 +199,14 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_note_failure(session, vmop_source_check_cpus(session->source));
 	vmop_session_note_failure(session, vmop_profiler_tick(session->profiler));
 	watch_contexts(session);
+	if (is_disk_busy(session)) {
+		sd_event_source_set_time_relative(timer, disk_busy_us);
+		sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+		return 0;
+	}
 	struct vmop_error *err = vmop_session_flush(session);
+	if (!err && session->file.db)
+		err = vmop_db_checkpoint_failure(session->file.db);
 	bool had_file = session->file.db != NULL;
 	if (had_file)
 		vmop_session_check_place(session);
@@ -203,6 +222,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_store_events(session, now);
 	roll_up(session, vmop_session_time_ns(session, session->interval_monotonic_ns));
 	vmop_session_limit_cost(session);
+	vmop_session_limit_memory(session);
 	vmop_session_follow_clock(session);
 	vmop_session_rotate_if_due(session);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
@@ -430,6 +450,8 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 	if (!err && !session->is_replay)
 		err = vmop_profiler_scan(profiler);
 	if (!err)
+		vmop_session_limit_memory(session);
+	if (!err)
 		err = arm(session, duration_ns);
 	if (err) {
 		vmop_session_file_discard(&file, dir);
@@ -557,6 +579,9 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.overhead_permyriad = session->overhead.used_permyriad,
 		.max_overhead_permyriad = session->overhead.limit_permyriad,
 		.rate_divisor = session->overhead.divisor,
+		.memory_limit_bytes = session->memory.limit.limit_bytes,
+		.memory_left_bytes = session->memory.limit.left_bytes,
+		.memory_shortages = session->memory.n_shortages,
 		.failures = session->failures,
 		.last_failure = session->last_failure,
 	};

@@ -96,6 +96,8 @@ struct vmop_session_status {
 	uint64_t longest_pause_ns; /* of the sampling thread, since the start: pause.h */
 	double overhead_permyriad; /* of all CPUs' time, lately: overhead.h; negative: not known */
 	unsigned max_overhead_permyriad, rate_divisor;
+	uint64_t memory_limit_bytes, memory_left_bytes; /* of the daemon's cgroup; 0: no limit */
+	uint64_t memory_shortages;
 	uint64_t failures;		       /* failed flushes, drains and scans */
 	const char *last_failure;	       /* NULL: none */
 	struct vmop_source_stats source_stats; /* since the current file's start */

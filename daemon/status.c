@@ -309,6 +309,12 @@ static void put_session(json_t *reply, struct vmop_session *session)
 				    ? json_real(status.max_overhead_permyriad / 100.0)
 				    : json_null());
 	vmop_json_put_number(reply, "rate_divisor", status.rate_divisor);
+	if (status.memory_limit_bytes) {
+		vmop_json_put_number(reply, "memory_limit_bytes", status.memory_limit_bytes);
+		vmop_json_put_number(reply, "memory_left_bytes", status.memory_left_bytes);
+	}
+	vmop_json_put_number(reply, "memory_shortages", status.memory_shortages);
+	vmop_json_put_number(reply, "memory_dropped", status.profiler_stats.memory_dropped);
 	vmop_json_put_number(reply, "failures", status.failures);
 	vmop_json_put_text(reply, "last_failure", status.last_failure);
 	vmop_json_put_number(reply, "processes", status.profiler_stats.processes);

@@ -11,6 +11,37 @@ hv_interface_libevents_la_SOURCES = \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h
 hv_interface_libevents_la_LIBADD = $(PFM_LIBS)
 
+# The time of tasks without steal: for libvmop.
+noinst_LTLIBRARIES += hv-interface/libruntime.la
+hv_interface_libruntime_la_SOURCES = \
+	hv-interface/bpf/run-time.h \
+	hv-interface/steal-clock.c hv-interface/steal-clock.h
+hv_interface_libruntime_la_CPPFLAGS = $(AM_CPPFLAGS)
+hv_interface_libruntime_la_LIBADD =
+# Application I/O: counted by a BPF program of its own, for vmopstat.
+noinst_LTLIBRARIES += hv-interface/libappio.la
+hv_interface_libappio_la_SOURCES = \
+	hv-interface/appio-calls.c hv-interface/appio-calls.h hv-interface/appio-counts.h \
+	hv-interface/bpf/appio.h
+hv_interface_libappio_la_CPPFLAGS = $(AM_CPPFLAGS)
+hv_interface_libappio_la_LIBADD =
+EXTRA_DIST += hv-interface/bpf/appio.bpf.c
+if HAVE_BPF
+hv_interface_libappio_la_SOURCES += hv-interface/bpf/appio.c hv-interface/bpf/appio-layout.h \
+	hv-interface/bpf/appio-object.c hv-interface/bpf/appio-object.h
+hv_interface_libappio_la_CPPFLAGS += $(LIBBPF_CFLAGS) -DVMOP_APPIO_OBJECT='"hv-interface/bpf/appio.bpf.o"'
+hv_interface_libappio_la_LIBADD += $(LIBBPF_LIBS)
+hv-interface/bpf/appio.bpf.o: hv-interface/bpf/appio.bpf.c hv-interface/bpf/appio-layout.h \
+		hv-interface/appio-calls.h hv-interface/appio-counts.h
+	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
+		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/appio.bpf.c' -o '$@'
+appio_object = hv-interface/bpf/libappio_la-appio-object.lo
+$(appio_object): hv-interface/bpf/appio.bpf.o
+CLEANFILES += hv-interface/bpf/appio.bpf.o
+else
+hv_interface_libappio_la_SOURCES += hv-interface/bpf/appio-none.c
+endif
+
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/kernel-reader.h hv-interface/bpf/layout.h \
@@ -68,7 +99,7 @@ hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
 hv_interface_libhvinterface_la_LIBADD = hv-interface/libevents.la libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
 
 # The program in the kernel, and what loads it.
-EXTRA_DIST += hv-interface/bpf/waits.bpf.c
+EXTRA_DIST += hv-interface/bpf/waits.bpf.c hv-interface/bpf/run-time.bpf.c
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \
 	hv-interface/bpf/guest.bpf.h hv-interface/bpf/guest-kernel.bpf.h \
 	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h hv-interface/bpf/guest-arm64.bpf.h \
@@ -107,7 +138,20 @@ hv-interface/bpf/waits.bpf.o: hv-interface/bpf/waits.bpf.c hv-interface/bpf/wait
 		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/waits.bpf.c' -o '$@'
 waits_object = hv-interface/bpf/libhvinterface_la-waits-object.lo
 $(waits_object): hv-interface/bpf/waits.bpf.o
-CLEANFILES += hv-interface/bpf/sample.bpf.o hv-interface/bpf/waits.bpf.o
+hv_interface_libruntime_la_SOURCES += \
+	hv-interface/bpf/run-time.c hv-interface/bpf/run-time-layout.h hv-interface/bpf/run-time-open.h \
+	hv-interface/bpf/run-time-object.c hv-interface/bpf/run-time-object.h \
+	hv-interface/bpf/run-time-tasks.c
+hv_interface_libruntime_la_CPPFLAGS += $(LIBBPF_CFLAGS) \
+	-DVMOP_RUN_TIME_OBJECT='"hv-interface/bpf/run-time.bpf.o"'
+hv_interface_libruntime_la_LIBADD += $(LIBBPF_LIBS)
+hv-interface/bpf/run-time.bpf.o: hv-interface/bpf/run-time.bpf.c hv-interface/bpf/run-time-layout.h
+	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
+		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/run-time.bpf.c' -o '$@'
+run_time_object = hv-interface/bpf/libruntime_la-run-time-object.lo
+$(run_time_object): hv-interface/bpf/run-time.bpf.o
+CLEANFILES += hv-interface/bpf/sample.bpf.o hv-interface/bpf/waits.bpf.o hv-interface/bpf/run-time.bpf.o
 else
+hv_interface_libruntime_la_SOURCES += hv-interface/bpf/run-time-none.c
 hv_interface_libhvinterface_la_SOURCES += hv-interface/bpf/without.c hv-interface/bpf/waits-none.c
 endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libdb/cells-table.h"
+#include "libdb/checkpoint.h"
 #include "libdb/vfs.h"
 
 #define BUSY_TIMEOUT_MS 5000
@@ -134,6 +135,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, in
 
 void vmop_db_detach(struct vmop_db *db)
 {
+	vmop_checkpoints_end(vmop_steal(&db->checkpoints));
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
 		sqlite3_finalize(db->statements[i]);
 		db->statements[i] = NULL;

@@ -63,8 +63,9 @@ struct vmop_db_sweep_mark {
 	uint32_t task, interval; /* ids */
 };
 
-struct vmop_places; /* place.h */
-struct vmop_visit;  /* filter.c */
+struct vmop_checkpoints; /* checkpoint.h */
+struct vmop_places;	 /* place.h */
+struct vmop_visit;	 /* filter.c */
 
 struct vmop_db {
 	char *path;
@@ -83,6 +84,8 @@ struct vmop_db {
 	bool has_visit_function;
 
 	/* Writing. */
+	struct vmop_checkpoints *checkpoints; /* NULL: SQLite's own */
+	bool wants_checkpoints;		      /* begin them when the file is opened again */
 	bool in_interval, interval_failed;
 	uint32_t interval; /* id of the open interval, otherwise of the last one */
 	uint32_t n_chunks; /* of the open interval */

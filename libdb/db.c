@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libdb/checkpoint.h"
 #include "libdb/connection.h"
 #include "libdb/file-set.h"
 #include "libdb/place.h"
@@ -22,8 +23,8 @@
 /*
  * Measured with an hour of 1 s intervals of 13 chunks each (a file of 2.4 MB): with pages of 1, 2,
  * 4, 8, 16 KiB, SQLite writes 17, 24, 39, 70, 131 MB in all.  Reading takes the same time with all
- * sizes except 1 KiB.  4 KiB (11 KB/s) is the block size of file systems.  SQLite checkpoints the
- * WAL every 4 MB, about eight minutes of that load.
+ * sizes except 1 KiB.  4 KiB (11 KB/s) is the block size of file systems.  A
+ * checkpoint comes every 4 MB, about eight minutes of that load.
  *
  * Rolling up frees pages.  Later intervals use them, and vmop_db_finish cuts off the rest.
  */
@@ -203,9 +204,13 @@ static struct vmop_error *leave_wal(struct vmop_db *db)
 	return err ? err : set_journal_mode(db, "delete");
 }
 
-/* Finalize the prepared statements: SQLite can't change the journal mode with them. */
-static void finalize_statements(struct vmop_db *db)
+/*
+ * End the checkpoints and finalize the prepared statements: SQLite can't change the journal mode
+ * with them.
+ */
+static void come_to_rest(struct vmop_db *db)
 {
+	vmop_checkpoints_end(vmop_steal(&db->checkpoints));
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
 		sqlite3_finalize(db->statements[i]);
 		db->statements[i] = NULL;
@@ -223,7 +228,7 @@ struct vmop_error *vmop_db_finish(struct vmop_db *db)
 {
 	vmop_db_rollback(db);
 	shrink(db);
-	finalize_statements(db);
+	come_to_rest(db);
 	struct vmop_error *err = leave_wal(db);
 	vmop_db_close(db);
 	return err;
@@ -232,7 +237,7 @@ struct vmop_error *vmop_db_finish(struct vmop_db *db)
 struct vmop_error *vmop_db_suspend(struct vmop_db *db)
 {
 	vmop_db_rollback(db);
-	finalize_statements(db);
+	come_to_rest(db);
 	struct vmop_error *err = leave_wal(db);
 	if (err && err->code != VMOP_ERROR_BUSY)
 		return err;
@@ -261,13 +266,38 @@ struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path)
 		err = exec(db, PRAGMAS_OF_WRITER);
 	if (err)
 		vmop_db_detach(db);
+	else if (db->wants_checkpoints)
+		vmop_db_checkpoint_beside(db);
 	return err;
+}
+
+void vmop_db_checkpoint_beside(struct vmop_db *db)
+{
+	db->wants_checkpoints = true;
+	if (!db->checkpoints)
+		db->checkpoints = vmop_checkpoints_begin(db->sqlite);
+}
+
+bool vmop_db_is_checkpointing(const struct vmop_db *db)
+{
+	return db->checkpoints && vmop_checkpoints_is_busy(db->checkpoints);
+}
+
+struct vmop_error *vmop_db_checkpoint_failure(struct vmop_db *db)
+{
+	int os_errno = 0;
+	int rc = db->checkpoints ? vmop_checkpoints_failure(db->checkpoints, &os_errno) : SQLITE_OK;
+	if (rc == SQLITE_OK)
+		return NULL;
+	if ((rc & 0xff) == SQLITE_IOERR && os_errno)
+		return vmop_error_os(os_errno, "%s", db->path);
+	return vmop_db_sqlite_error(db, rc);
 }
 
 struct vmop_error *vmop_db_abandon(struct vmop_db *db)
 {
 	vmop_db_rollback(db);
-	finalize_statements(db);
+	come_to_rest(db);
 	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	vmop_db_close(db);

@@ -72,6 +72,22 @@ struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *na
 				      const char *path);
 
 /*
+ * From now on, let a thread move the WAL into the file and sync it, so that this thread does not
+ * wait for the disk. It is started again by vmop_db_resume. Without memory for it nothing changes.
+ */
+void vmop_db_checkpoint_beside(struct vmop_db *db);
+
+/*
+ * Return whether that thread is at work. An interval that begins meanwhile is stored, but may wait
+ * for the disk, at most 5 s.
+ */
+bool vmop_db_is_checkpointing(const struct vmop_db *db);
+
+/* Return the first failure of that thread since the last call, or NULL. No row is lost by it yet.
+ */
+struct vmop_error *vmop_db_checkpoint_failure(struct vmop_db *db);
+
+/*
  * Close the file so that it can be renamed.  It is one file afterwards, unless a reader prevents
  * that.  Rolls back an open interval.  Only vmop_db_resume and vmop_db_close may follow.  After an
  * error the file is still open.

@@ -4,6 +4,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/cells-sort.c \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/check.c \
+	libdb/checkpoint.c libdb/checkpoint.h \
 	libdb/code.c \
 	libdb/connection.c libdb/connection.h \
 	libdb/db.c libdb/db.h \

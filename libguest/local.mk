@@ -24,6 +24,7 @@ libguest_libguest_la_SOURCES = \
 	libguest/kernel/orc.c libguest/kernel/orc.h \
 	libguest/kernel/variables.c libguest/kernel/variables.h \
 	libguest/kernel/vmcoreinfo.c libguest/kernel/vmcoreinfo.h \
+	libguest/tasks/account.c libguest/tasks/account.h \
 	libguest/tasks/files.c libguest/tasks/files.h \
 	libguest/tasks/inodes.c libguest/tasks/inodes.h \
 	libguest/tasks/lookup.c libguest/tasks/lookup.h \

@@ -94,6 +94,14 @@ static inline bool vmop_guest_vma_is_file(const struct vmop_guest_vma *vma)
 	return vma->path[0] == '/' && vma->path[1] != '/';
 }
 
+/* The CPU time of a thread, as its kernel accounts it. */
+struct vmop_guest_account {
+	bool is_known; /* false: the kernel's layout has not all of it */
+	/* As /proc/PID/task/TID/schedstat: on a CPU, waiting for one, and how often it got one. */
+	uint64_t run_ns, wait_ns, n_runs;
+	uint64_t user_ns, system_ns; /* by the kernel's ticks; their sum can differ from run_ns */
+};
+
 /* One process (thread group). */
 struct vmop_guest_process {
 	uint32_t pid;	 /* tgid, in the guest's initial pid namespace */
@@ -102,6 +110,7 @@ struct vmop_guest_process {
 	uint64_t pgd_gpa;	/* root page table; 0: a kernel thread */
 	uint64_t start_time_ns; /* by the guest's clock; distinguishes processes that reuse a pid */
 	uint64_t task;		/* address of the guest's task_struct */
+	struct vmop_guest_account account; /* of its first thread */
 	char comm[16];
 	const char *cgroup; /* path in the unified (or first) hierarchy; "": unknown */
 	const struct vmop_guest_vma
@@ -143,7 +152,8 @@ struct vmop_guest_thread {
 	bool is_known;	 /* see vmop_guest_each_new_wait: only pid, tid, state, task and switches */
 	uint64_t pgd_gpa; /* 0: a kernel thread */
 	uint64_t task;
-	uint64_t switches;   /* the times that it was switched out */
+	uint64_t switches; /* the times that it was switched out */
+	struct vmop_guest_account account;
 	uint64_t pc, sp, fp; /* in the kernel; fp is rbp or x29 */
 	/* arm64: where the registers of user code are kept while in the kernel; 0: not known */
 	uint64_t entry_regs;

@@ -85,12 +85,20 @@ static bool append_mark(const char *mark, struct output *output)
 	return true;
 }
 
+static bool is_of_mangled(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '$';
+}
+
 /* Return whether name is mangled. libiberty ignores any suffix if it prints no parameters. */
 static bool is_mangled(const char *name)
 {
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
-	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "0123456789_.$")];
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+		return false;
+	while (is_of_mangled(*name))
+		name++;
+	return *name == '\0';
 }
 
 bool vmop_demangle_name(const char *name, bool with_parameters, size_t *work_left, char **ret)

@@ -3,10 +3,22 @@
 #ifndef VMOP_LIBSYM_NAME_TABLE_H
 #define VMOP_LIBSYM_NAME_TABLE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "libsym/resolver.h"
 
+struct vmop_name_slot {
+	uint64_t hash;		/* of its text */
+	struct vmop_name *name; /* NULL: free */
+};
+
+/* A zeroed table, with the wanted form of names, is empty. */
 struct vmop_name_table {
-	struct vmop_name *by_text;
+	struct vmop_name_slot *slots; /* n_slots, a power of two; at most half of them are used */
+	size_t n, n_slots;
+	uint64_t seed;			/* of the hashes */
+	struct vmop_name_block *blocks; /* of memory: the last one first */
 	enum vmop_demangle demangle;
 	size_t work; /* spent on demangling */
 };

@@ -8,10 +8,16 @@ struct vmop_error *vmop_thread_begin(pthread_t *thread, const char *name, void *
 				     void *arg)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+#ifndef __SANITIZE_ADDRESS__ /* its frames are much larger */
+	pthread_attr_setstacksize(&attr, VMOP_THREAD_STACK_BYTES);
+#endif
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(thread, NULL, run, arg);
+	int failed = pthread_create(thread, &attr, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 	if (failed)
 		return vmop_error_os(failed, "thread %s", name);
 	pthread_setname_np(*thread, name);

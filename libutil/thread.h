@@ -7,6 +7,12 @@
 
 #include "libutil/error.h"
 
+/*
+ * The stack of a thread. The C library's 8 MiB are address space only, but count as memory where
+ * allocations are limited (daemon/memory-limit.h).
+ */
+#define VMOP_THREAD_STACK_BYTES ((size_t)1 << 20)
+
 /* Start a thread with all signals blocked. name is shown by ps(1) and has at most 15 bytes. */
 struct vmop_error *vmop_thread_begin(pthread_t *thread, const char *name, void *(*run)(void *arg),
 				     void *arg);

@@ -171,7 +171,7 @@ static struct vmop_error *check_options(const struct vmop_counters_options *give
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "the options' size is not that of the struct");
 	memcpy(ret, given, given->size < sizeof(*ret) ? given->size : sizeof(*ret));
-	if (ret->scope > VMOP_SCOPE_CPU || ret->flags > 31)
+	if (ret->scope > VMOP_SCOPE_CPU || ret->flags > 63)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "a scope or a flag that libvmop " PACKAGE_VERSION
 				      " does not know");

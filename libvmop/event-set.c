@@ -48,18 +48,29 @@ struct vmop_error *vmop_event_set_exclude(struct vmop_event_set *set, size_t i, 
 	return NULL;
 }
 
-struct vmop_error *vmop_set_event_leave_out_kernel(struct vmop_set_event *event)
+/* Append a mode to an event's name. */
+static struct vmop_error *append_mode(struct vmop_set_event *event, char mode)
 {
-	event->attr.exclude_kernel = 1;
-	event->attr.exclude_hv = event->is_pmus;
-	if (event->is_clock)
-		return NULL;
 	char *name;
-	if (asprintf(&name, strrchr(event->name, ':') ? "%su" : "%s:u", event->name) < 0)
+	if (asprintf(&name, "%s%s%c", event->name, strrchr(event->name, ':') ? "" : ":", mode) < 0)
 		return &vmop_error_no_memory;
 	free(event->name);
 	event->name = name;
 	return NULL;
+}
+
+struct vmop_error *vmop_set_event_leave_out_kernel(struct vmop_set_event *event)
+{
+	event->attr.exclude_kernel = 1;
+	event->attr.exclude_hv = event->is_pmus;
+	return event->is_clock ? NULL : append_mode(event, 'u');
+}
+
+struct vmop_error *vmop_set_event_leave_out_host(struct vmop_set_event *event)
+{
+	event->attr.exclude_host = 1;
+	event->attr.exclude_guest = 0;
+	return append_mode(event, 'G');
 }
 
 /* Return whether only the kernel itself causes the event. */
@@ -170,6 +181,9 @@ static struct vmop_error *add(struct vmop_event_set *set, const char *text, int 
 		err = append_unknown(set, request.name, err, *leader);
 	else if (!err)
 		err = append_event(set, &event, cpu, *leader);
+	/* The kernel ignores these modes of other events: the count would be wrong. */
+	if (!err && event.kind != VMOP_PERF_HARDWARE && !(request.host && request.guest))
+		err = vmop_event_set_exclude(set, set->n - 1, VMOP_ONLY_A_PMU_DIVIDES);
 	vmop_perf_event_deinit(&event);
 	if (request.ends_group)
 		*leader = NO_GROUP;

@@ -15,6 +15,7 @@
 #define VMOP_COUNTERS_MAX 256 /* events of a set */
 
 #define VMOP_ONLY_IN_KERNEL "it happens only in the kernel, which is left out"
+#define VMOP_ONLY_A_PMU_DIVIDES "only a PMU counts the host apart from guests"
 #define VMOP_CLOCK_COUNTS_BOTH "a clock counts kernel and user together"
 
 struct vmop_set_event {
@@ -47,6 +48,9 @@ struct vmop_error *vmop_event_set_exclude(struct vmop_event_set *set, size_t i, 
 
 /* Leave out the kernel: the name gets ":u", unless it counts time. */
 struct vmop_error *vmop_set_event_leave_out_kernel(struct vmop_set_event *event);
+
+/* Leave out the host: the name gets ":G". Only for events of a PMU. */
+struct vmop_error *vmop_set_event_leave_out_host(struct vmop_set_event *event);
 
 /* Return the number of events in the group that the i-th event leads. */
 size_t vmop_event_set_group_size(const struct vmop_event_set *set, size_t i);

@@ -185,6 +185,9 @@ struct vmop_error *vmop_open_events(struct vmop_event_set *set,
 		struct vmop_set_event *event = &set->events[i];
 		if (options->flags & VMOP_COUNTERS_USER_ONLY)
 			err = leave_out_kernel(set, i);
+		if (!err && options->flags & VMOP_COUNTERS_GUEST_ONLY && event->is_pmus &&
+		    !event->reason && !event->attr.exclude_host)
+			err = vmop_set_event_leave_out_host(event);
 		if (!err && event->reason && !(options->flags & VMOP_COUNTERS_SOME))
 			err = vmop_error_new(VMOP_ERROR_CANT, "%s: %s", event->name, event->reason);
 		int group_fd = event->leader == i ? -1 : fds[event->leader];

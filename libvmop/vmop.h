@@ -54,6 +54,7 @@ enum vmop_scope {
 	VMOP_SCOPE_PROCESS = 1, /* all threads of a process, and the threads and processes that
 				   they make from now on; id: its pid, 0: the calling process */
 	VMOP_SCOPE_CPU = 2,	/* everything on a CPU; id: its number */
+	VMOP_SCOPE_ALL = 3,	/* all tasks of the machine; only for vmop_times_open() */
 };
 
 enum vmop_counters_flags {
@@ -64,6 +65,9 @@ enum vmop_counters_flags {
 						  vmop_counters_reason() */
 	VMOP_COUNTERS_USER_IF_NEEDED = 1 << 4, /* leave out the kernel where that is not permitted;
 						  the name then ends in ":u" */
+	VMOP_COUNTERS_GUEST_ONLY = 1 << 5,     /* for a vCPU's thread: events of a PMU count only
+						  while the guest runs; other events count the
+						  thread, as the kernel cannot divide them */
 };
 
 struct vmop_counters_options {
@@ -194,6 +198,83 @@ struct vmop_error *vmop_watch_open(const char *event, uint64_t period_events, vm
 struct vmop_error *vmop_watch_read(struct vmop_watch *watch, uint64_t *ret_events,
 				   uint64_t *ret_calls);
 void vmop_watch_close(struct vmop_watch *watch); /* NULL is allowed */
+
+/* ---- times --------------------------------------------------------------- */
+
+struct vmop_times;
+
+enum vmop_times_flags {
+	VMOP_TIMES_NO_BPF = 1 << 0, /* load no BPF program: estimate the stolen time */
+};
+
+struct vmop_times_options {
+	size_t size;	/* sizeof(struct vmop_times_options) */
+	uint32_t scope; /* enum vmop_scope: THREAD (the calling one), PROCESS or ALL */
+	uint32_t flags; /* enum vmop_times_flags */
+	int32_t id;	/* of PROCESS: its pid; 0: the calling process */
+	int32_t reserved;
+};
+
+/*
+ * Measure times from now on. In a virtual machine, the CPU time of a task can contain stolen time,
+ * in which the hypervisor ran others. The exact way to take it out is a BPF program, for which the
+ * caller needs CAP_BPF and CAP_PERFMON; see vmop_times_reason() for other cases. options: NULL for
+ * the calling thread. The caller closes *ret.
+ */
+struct vmop_error *vmop_times_open(const struct vmop_times_options *options,
+				   struct vmop_times **ret);
+void vmop_times_close(struct vmop_times *times); /* NULL is allowed */
+
+enum vmop_time_flags {
+	VMOP_TIME_NO_SPLIT = 1 << 0,	/* user_ns and system_ns are not known */
+	VMOP_TIME_NO_STOLEN = 1 << 1,	/* stolen_ns is not known */
+	VMOP_TIME_NO_UNSTOLEN = 1 << 2, /* unstolen_ns is not known */
+	VMOP_TIME_ESTIMATE = 1 << 3,	/* the two are estimated from the steal of all CPUs */
+	VMOP_TIME_SUBTRACTED = 1 << 4,	/* the kernel takes stolen time out of virtual_ns itself */
+	VMOP_TIME_INCOMPLETE = 1 << 5,	/* too many tasks lived at once: some are missing */
+};
+
+struct vmop_time {
+	uint64_t real_ns;
+	uint64_t virtual_ns;	     /* CPU time, as the kernel accounts it */
+	uint64_t user_ns, system_ns; /* its parts, as the kernel's ticks divide it */
+	uint64_t stolen_ns;	     /* the hypervisor ran others meanwhile */
+	uint64_t unstolen_ns;	     /* virtual time without stolen time */
+	uint64_t n_tasks;	     /* threads that were counted; 0: not known */
+	uint32_t flags;		     /* enum vmop_time_flags */
+	uint32_t reserved[5];
+};
+
+/* Read the times since vmop_times_open(). */
+struct vmop_error *vmop_times_read(struct vmop_times *times, struct vmop_time *ret);
+
+/*
+ * Measure a region: the times between begin and end. Regions do not nest; end may be called several
+ * times for one begin.
+ */
+struct vmop_error *vmop_times_begin(struct vmop_times *times);
+struct vmop_error *vmop_times_end(struct vmop_times *times, struct vmop_time *ret);
+
+/* Return why the last result has flags, in one line, or NULL. Valid until the next call. */
+const char *vmop_times_reason(const struct vmop_times *times);
+
+/* A thread. */
+struct vmop_task_time {
+	int32_t pid, tid;
+	char name[24];	 /* its last one */
+	int32_t is_over; /* 1: it has ended */
+	int32_t reserved;
+	struct vmop_time time; /* real_ns is 0 */
+};
+
+/*
+ * Return the number of threads that the last vmop_times_read() found: 0 without a BPF program, and
+ * for VMOP_SCOPE_THREAD. Threads that ended are among them; the first 100,000.
+ */
+size_t vmop_times_n_tasks(const struct vmop_times *times);
+/* Read the i-th thread of the last vmop_times_read(), ordered by pid and tid. Return 0, or -1 past
+ * the last. */
+int vmop_times_task(const struct vmop_times *times, size_t i, struct vmop_task_time *ret);
 
 /* ---- programs with handlers of their own ---------------------------------- */
 

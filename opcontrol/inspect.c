@@ -165,9 +165,11 @@ static const struct column module_columns[] = {
 	{"BUILD-ID", "build_id", 0.2, SCOLS_FL_TRUNC},
 };
 static const struct column process_columns[] = {
-	{"PID", "pid", 7, SCOLS_FL_RIGHT},   {"NS-PID", "ns_pid", 7, SCOLS_FL_RIGHT},
-	{"PPID", "ppid", 7, SCOLS_FL_RIGHT}, {"COMM", "comm", 16, 0},
-	{"MAPPINGS", "", 8, SCOLS_FL_RIGHT}, {"CGROUP", "cgroup", 0.4, SCOLS_FL_TRUNC},
+	{"PID", "pid", 7, SCOLS_FL_RIGHT},	   {"NS-PID", "ns_pid", 7, SCOLS_FL_RIGHT},
+	{"PPID", "ppid", 7, SCOLS_FL_RIGHT},	   {"COMM", "comm", 16, 0},
+	{"RUN-NS", "run_ns", 12, SCOLS_FL_RIGHT},  {"WAIT-NS", "wait_ns", 12, SCOLS_FL_RIGHT},
+	{"RUNS", "runs", 6, SCOLS_FL_RIGHT},	   {"MAPPINGS", "", 8, SCOLS_FL_RIGHT},
+	{"CGROUP", "cgroup", 0.4, SCOLS_FL_TRUNC},
 };
 #define N_MODULE_COLUMNS (sizeof(module_columns) / sizeof(module_columns[0]))
 #define N_PROCESS_COLUMNS (sizeof(process_columns) / sizeof(process_columns[0]))
@@ -307,7 +309,13 @@ static void put_thread(const json_t *thread)
 	control_put(thread, "comm");
 	putchar(' ');
 	control_put(thread, "state");
-	puts(json_is_true(json_object_get(thread, "running")) ? " (running)" : "");
+	fputs(json_is_true(json_object_get(thread, "running")) ? " (running)" : "", stdout);
+	if (json_is_integer(json_object_get(thread, "run_ns")))
+		printf(", ran %.3f ms in %" PRIu64 " runs, waited %.3f ms",
+		       (double)control_number(thread, "run_ns") / 1e6,
+		       control_number(thread, "runs"),
+		       (double)control_number(thread, "wait_ns") / 1e6);
+	putchar('\n');
 	put_stack(json_object_get(thread, "stack"), control_text(thread, "end"));
 	if (user_end)
 		puts("    -- user --");

@@ -210,6 +210,7 @@ static const struct loss rare_losses[] = {
 	{"store_gone", "session file gone"},
 	{"samples_rejected", "samples rejected"},
 	{"facts_rejected", "facts rejected"},
+	{"memory_dropped", "stacks dropped at the memory limit"},
 	{0},
 };
 

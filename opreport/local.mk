@@ -66,6 +66,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.h opreport/query/run.c \
 	opreport/query/ratio.c opreport/query/ratio.h \
+	opreport/query/run-memo.c opreport/query/run-memo.h \
 	opreport/export/firefox.c opreport/export/perf-script.c opreport/export/speedscope.c \
 	opreport/export/xml.c \
 	opreport/export/html/histogram.c opreport/export/html/histogram.h \
@@ -176,7 +177,8 @@ opreport_libopreport_la_SOURCES += opreport/charts/chart.h opreport/charts/chart
 	opreport/charts/scale.c opreport/charts/scale.h \
 	opreport/charts/time-grid.c opreport/charts/time-grid.h
 if HAVE_CHARTS
-opreport_libopreport_la_SOURCES += opreport/charts/bars.c opreport/charts/bubbles.c \
+noinst_LTLIBRARIES += opreport/libcharts.la
+opreport_libcharts_la_SOURCES = opreport/charts/bars.c opreport/charts/bubbles.c \
 	opreport/charts/category-labels.c opreport/charts/category-labels.h \
 	opreport/charts/chart-output.c opreport/charts/figures.h opreport/charts/heat.c \
 	opreport/charts/mode-mark.c opreport/charts/mode-mark.h \
@@ -184,9 +186,22 @@ opreport_libopreport_la_SOURCES += opreport/charts/bars.c opreport/charts/bubble
 	opreport/charts/painter.c opreport/charts/painter.h \
 	opreport/charts/palette.c opreport/charts/palette.h \
 	opreport/charts/picture.c opreport/charts/picture.h \
+	opreport/charts/scale.c opreport/charts/scale.h \
 	opreport/charts/time-axis.c opreport/charts/time-axis.h opreport/charts/timeline.c
-opreport_libopreport_la_CFLAGS += $(CHARTS_CFLAGS)
-opreport_libopreport_la_LIBADD += $(CHARTS_LIBS)
+opreport_libcharts_la_CFLAGS = $(AM_CFLAGS) $(CHARTS_CFLAGS)
+opreport_libcharts_la_LIBADD = $(CHARTS_LIBS) -lm
+if CHARTS_MODULE
+opreport_libopreport_la_SOURCES += opreport/charts/chart-loader.c opreport/charts/chart-module.h
+pkglib_LTLIBRARIES += vmop_charts.la
+vmop_charts_la_SOURCES = opreport/charts/chart-module.c opreport/charts/chart-module.h \
+	libutil/array.c libutil/array.h \
+	libutil/error.c libutil/error.h libutil/escape.c libutil/escape.h
+vmop_charts_la_LIBADD = opreport/libcharts.la
+vmop_charts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^vmop_chart_module$$'
+else
+opreport_libopreport_la_LIBADD += opreport/libcharts.la
+endif
 else
 opreport_libopreport_la_SOURCES += opreport/charts/chart-output-none.c
 endif

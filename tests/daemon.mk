@@ -7,7 +7,7 @@ daemon_tests = tests/unit/daemon/active/identify tests/unit/daemon/active/links 
 	tests/unit/daemon/guest/stacks/kernel-text \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder \
 	tests/unit/daemon/guest/stacks/entry-arm64 tests/unit/libutil/thread \
-	tests/unit/daemon/agent tests/unit/daemon/clock-watch tests/unit/daemon/overhead tests/unit/daemon/rate-history tests/unit/daemon/rotation tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/agent tests/unit/daemon/clock-watch tests/unit/daemon/memory-limit tests/unit/daemon/overhead tests/unit/daemon/rate-history tests/unit/daemon/rotation tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
@@ -26,6 +26,9 @@ EXTRA_DIST += tests/unit/daemon/guest/context/guest-maps-double.h tests/unit/dae
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_memory_limit_SOURCES = tests/unit/daemon/memory-limit.c daemon/memory-limit.c daemon/memory-limit.h
+tests_unit_daemon_memory_limit_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_memory_limit_LDADD = libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_daemon_clock_watch_SOURCES = tests/unit/daemon/clock-watch.c daemon/clock-watch.c daemon/clock-watch.h
 tests_unit_daemon_clock_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_clock_watch_LDADD = $(daemon_test_ldadd)

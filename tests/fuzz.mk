@@ -4,6 +4,7 @@
 # is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
+	tests/fuzz/fuzz-appio-memory \
 	tests/fuzz/fuzz-active-frame \
 	tests/fuzz/fuzz-active-links \
 	tests/fuzz/fuzz-build-id \
@@ -11,6 +12,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-guest-sample \
+	tests/fuzz/fuzz-hypervisor \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
@@ -61,9 +63,15 @@ tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_active_links_SOURCES = tests/fuzz/fuzz-active-links.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_links_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_links_LDADD = daemon/libdaemon.la hv-interface/libhvinterface.la libutil/libutil.la
+tests_fuzz_fuzz_appio_memory_SOURCES = tests/fuzz/fuzz-appio-memory.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_appio_memory_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_appio_memory_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libutil/libutil.la $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_active_frame_SOURCES = tests/fuzz/fuzz-active-frame.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_frame_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_frame_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_hypervisor_SOURCES = tests/fuzz/fuzz-hypervisor.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_hypervisor_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_hypervisor_LDADD = libvmop/stat/libstat.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la

@@ -2,9 +2,11 @@
 if HAVE_CMOCKA
 hv_interface_tests = \
 	tests/unit/hv-interface/active \
+	tests/unit/hv-interface/appio-calls \
+	tests/unit/hv-interface/bpf/appio \
 	tests/unit/hv-interface/active-frame \
 	tests/unit/hv-interface/event-request \
-	tests/unit/hv-interface/cpus \
+	tests/unit/hv-interface/cpus tests/unit/hv-interface/steal-clock \
 	tests/unit/hv-interface/bpf/guest tests/unit/hv-interface/bpf/guest-changes \
 	tests/unit/hv-interface/bpf/live \
 	tests/unit/hv-interface/bpf/pages \
@@ -37,7 +39,7 @@ hv_interface_tests = \
 if HAVE_BPF
 hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps tests/unit/hv-interface/bpf/kernel-reader \
 	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object \
-	tests/unit/hv-interface/bpf/waits
+	tests/unit/hv-interface/bpf/waits tests/unit/hv-interface/bpf/run-time
 endif
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -50,6 +52,10 @@ tests_unit_hv_interface_active_frame_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_frame_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_appio_calls_CPPFLAGS = $(hv_interface_test_cppflags) $(SECCOMP_CFLAGS)
+tests_unit_hv_interface_appio_calls_LDADD = hv-interface/libappio.la $(SECCOMP_LIBS) $(CMOCKA_LIBS)
+tests_unit_hv_interface_bpf_appio_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_appio_LDADD = hv-interface/libappio.la libutil/libutil.la $(CMOCKA_LIBS)
 guest_samples_sources = \
 	tests/unit/hv-interface/bpf/guest-samples.c tests/unit/hv-interface/bpf/guest-samples.h \
 	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
@@ -71,6 +77,10 @@ tests_unit_hv_interface_perf_rate_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_rate_LDADD = $(hv_interface_test_ldadd) libutil/libutil.la
 tests_unit_hv_interface_bpf_waits_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_waits_LDADD = $(hv_interface_test_ldadd) -lpthread
+tests_unit_hv_interface_bpf_run_time_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_run_time_LDADD = hv-interface/libruntime.la libutil/libutil.la $(CMOCKA_LIBS) -lpthread
+tests_unit_hv_interface_steal_clock_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_steal_clock_LDADD = hv-interface/libruntime.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -3,7 +3,7 @@
 integration_tests = \
 	tests/integration/control-clock.sh \
 	tests/integration/control-copies.sh \
-	tests/integration/control-crowd.sh \
+	tests/integration/control-crowd.sh tests/integration/control-disk.sh tests/integration/control-memory.sh \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \

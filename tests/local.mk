@@ -38,7 +38,7 @@ TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units te
 	tests/integration/contrib-packages.sh tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh tests/integration/compare-real.sh tests/integration/report-real.sh \
 	tests/integration/report-ratios.sh tests/integration/report-speedscope.sh tests/integration/report-html.sh \
-	tests/integration/stat.sh
+	tests/integration/stat.sh $(io_scripts)
 .PHONY: check-memory
 check-memory:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(TESTS_WITHOUT_MEMORY),$(TESTS))'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
 	tests/unit/opreport/output/value-text \
-	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/symbols \
+	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
 	tests/unit/opreport/annotate/source-file \
@@ -78,11 +78,11 @@ tests_unit_opreport_annotate_source_file_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_options_option_word_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_options_option_word_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_charts_chart_output_CPPFLAGS = $(opreport_test_cppflags) $(CHARTS_CFLAGS)
-tests_unit_opreport_charts_chart_output_LDADD = $(opreport_test_ldadd) $(CHARTS_LIBS) -lm
+tests_unit_opreport_charts_chart_output_LDADD = opreport/libcharts.la $(opreport_test_ldadd) $(CHARTS_LIBS) -lm
 tests_unit_opreport_charts_chart_settings_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_charts_chart_settings_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_charts_palette_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_charts_palette_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_charts_palette_LDADD = opreport/libcharts.la $(opreport_test_ldadd) -lm
 tests_unit_opreport_charts_scale_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_charts_scale_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_charts_time_grid_CPPFLAGS = $(opreport_test_cppflags)
@@ -125,6 +125,8 @@ tests_unit_opreport_query_ratio_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_ratio_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_arrange_session_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_arrange_session_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_run_memo_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_run_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
@@ -190,6 +192,7 @@ report_integration_tests = \
 	tests/integration/report-html.sh \
 	tests/integration/report-faults.sh \
 	tests/integration/report-lookalikes.sh \
+	tests/integration/report-many-sessions.sh \
 	tests/integration/report-hostile.sh \
 	tests/integration/report-hostile-exports.sh \
 	tests/integration/report-hostile-samples.sh \

@@ -10,6 +10,19 @@ RIGS += kvm:active
 EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
+# CPU time without steal, in a guest that competes with others
+RIGS += kvm:steal
+# what vmopstat finds out about hypervisors
+RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
+# the BPF program of vmopstat --io in stock kernels
+RIGS += kvm:io kvm:io@6.12
+EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
+# taps and vhost of guests
+RIGS += kvm:net
+EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
+	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
+	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \
+	tests/rigs/scenarios/net.l1 tests/rigs/scenarios/net.check
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
@@ -33,13 +46,14 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/map-files.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
-	tests/rigs/l1/lib.sh tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/l1/lib.sh tests/rigs/l1/spin.S tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
 	tests/rigs/scenarios/waiting.l1 tests/rigs/scenarios/waiting.check \
 	tests/rigs/scenarios/waits.l1 tests/rigs/scenarios/waits.check \
+	tests/rigs/scenarios/steal.l1 tests/rigs/scenarios/steal.check tests/rigs/steal-table \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/xen-none.dom0 tests/rigs/scenarios/xen-none.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \
@@ -101,7 +115,8 @@ gallery: all
 	$(MKDIR_P) doc/gallery/results
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
-	for machine in x86 arm64; do \
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/accuracy accuracy
+	for machine in x86 arm64 accuracy; do \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
 			doc/gallery/results/$$machine doc/gallery || exit; \
 	done
@@ -109,7 +124,7 @@ clean-local: clean-gallery
 .PHONY: clean-gallery
 clean-gallery:
 	rm -rf doc/gallery/results
-EXTRA_DIST += doc/gallery/README.md doc/gallery/draw \
+EXTRA_DIST += doc/gallery/README.md doc/gallery/draw doc/gallery/arm64-accuracy/counts.csv \
 	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
 	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \
 	doc/gallery/x86-walk/bubbles.svg doc/gallery/x86-walk/bill.svg \

@@ -9,7 +9,7 @@
 #include <utlist.h>
 
 #include "daemon/guest/identify.h"
-#include "daemon/guest/kvm.h"
+#include "libutil/kvm.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
 

@@ -9,7 +9,7 @@
 
 #include <utlist.h>
 
-#include "daemon/guest/kvm.h"
+#include "libutil/kvm.h"
 #include "daemon/host/maps.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"

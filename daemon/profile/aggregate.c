@@ -7,6 +7,9 @@
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
+/* Room for a key and a cell: with their slots, and with the copies while they are stored. */
+#define KEY_BYTES (sizeof(struct vmop_sample_key) + 3 * sizeof(uint64_t))
+#define CELL_BYTES (sizeof(struct vmop_aggregate_cell) + 2 * sizeof(struct vmop_db_cell) + 8)
 /* The most cells that fit in a near cache (512 KiB), where collecting samples costs more. */
 #define NEAR_CELLS 16384
 
@@ -23,15 +26,32 @@ static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
 	return index->slots != NULL;
 }
 
-bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound)
+static bool make_tables(struct vmop_aggregate *aggregate)
 {
-	*aggregate = (struct vmop_aggregate){
-		.max_keys = KEYS_AT_FIRST, .max_cells = n_cells, .keys_bound = keys_bound};
 	aggregate->keys = malloc(aggregate->max_keys * sizeof(*aggregate->keys));
 	aggregate->cells = malloc(aggregate->max_cells * sizeof(*aggregate->cells));
 	return aggregate->keys && aggregate->cells &&
 	       index_init(&aggregate->key_index, aggregate->max_keys) &&
 	       index_init(&aggregate->cell_index, aggregate->max_cells);
+}
+
+/* Return the largest power of two up to max, of which as many elements fit in max_bytes. */
+static uint32_t bound(uint32_t max, uint64_t max_bytes, size_t element_bytes)
+{
+	while (max_bytes && max > KEYS_AT_FIRST && max * element_bytes > max_bytes)
+		max /= 2;
+	return max;
+}
+
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound,
+			 uint64_t max_bytes)
+{
+	*aggregate = (struct vmop_aggregate){
+		.max_keys = KEYS_AT_FIRST,
+		.max_cells = n_cells,
+		.keys_bound = bound(keys_bound, max_bytes / 3, KEY_BYTES),
+		.cells_bound = bound(VMOP_AGGREGATE_CELLS_MAX, max_bytes / 3 * 2, CELL_BYTES)};
+	return make_tables(aggregate);
 }
 
 void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
@@ -317,27 +337,39 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 	return NULL;
 }
 
+/* Replace the tables by empty ones. Without memory they stay. */
+static void replace(struct vmop_aggregate *aggregate, uint32_t max_cells, uint32_t max_keys)
+{
+	struct vmop_aggregate other = {.max_keys = max_keys,
+				       .max_cells = max_cells,
+				       .keys_bound = aggregate->keys_bound,
+				       .cells_bound = aggregate->cells_bound};
+	if (make_tables(&other)) {
+		vmop_aggregate_deinit(aggregate);
+		*aggregate = other;
+	} else {
+		vmop_aggregate_deinit(&other);
+	}
+}
+
 /* Double the room if more than half of it was in use. Without memory it stays. */
 static void grow(struct vmop_aggregate *aggregate)
 {
 	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;
-	if (aggregate->n_cells > max_cells / 2 && max_cells < VMOP_AGGREGATE_CELLS_MAX)
+	if (aggregate->n_cells > max_cells / 2 && max_cells < aggregate->cells_bound)
 		max_cells *= 2;
 	if (aggregate->n_keys > max_keys / 2 && max_keys < aggregate->keys_bound)
 		max_keys *= 2;
 	if (max_cells == aggregate->max_cells && max_keys == aggregate->max_keys)
 		return;
-	struct vmop_aggregate bigger = {
-		.max_keys = max_keys, .max_cells = max_cells, .keys_bound = aggregate->keys_bound};
-	bigger.keys = malloc(max_keys * sizeof(*bigger.keys));
-	bigger.cells = malloc(max_cells * sizeof(*bigger.cells));
-	if (bigger.keys && bigger.cells && index_init(&bigger.key_index, max_keys) &&
-	    index_init(&bigger.cell_index, max_cells)) {
-		vmop_aggregate_deinit(aggregate);
-		*aggregate = bigger;
-	} else {
-		vmop_aggregate_deinit(&bigger);
-	}
+	replace(aggregate, max_cells, max_keys);
+}
+
+void vmop_aggregate_shrink(struct vmop_aggregate *aggregate, uint32_t n_cells)
+{
+	if (!aggregate->n_keys &&
+	    (aggregate->max_cells > n_cells || aggregate->max_keys > KEYS_AT_FIRST))
+		replace(aggregate, n_cells, KEYS_AT_FIRST);
 }
 
 void vmop_aggregate_reset(struct vmop_aggregate *aggregate)

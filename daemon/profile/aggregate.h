@@ -53,7 +53,7 @@ struct vmop_aggregate {
 	struct vmop_sample_key *keys;
 	struct vmop_aggregate_cell *cells;
 	uint32_t n_keys, max_keys, n_cells, max_cells;
-	uint32_t keys_bound; /* of max_keys */
+	uint32_t keys_bound, cells_bound; /* of max_keys and max_cells */
 	struct vmop_aggregate_index key_index, cell_index;
 	uint32_t recent[VMOP_AGGREGATE_RECENT]; /* indexes of keys + 1; 0: free */
 	struct vmop_aggregate_pending pending[VMOP_AGGREGATE_PENDING_MAX];
@@ -61,15 +61,19 @@ struct vmop_aggregate {
 };
 
 /*
- * Create tables with room for n_cells cells at first, and for at most keys_bound keys.  False: out
- * of memory; deinit is needed, too.
+ * Create tables with room for n_cells cells at first, and for at most keys_bound keys.  They never
+ * grow beyond max_bytes; 0: no such limit.  False: out of memory; deinit is needed, too.
  */
-bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound);
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound,
+			 uint64_t max_bytes);
 void vmop_aggregate_deinit(struct vmop_aggregate *aggregate);
 
 /* Add samples.  False: there is no room, and nothing was added.  On the per-sample path. */
 bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events);
+
+/* Give back the memory of empty tables beyond n_cells cells. Does nothing unless they are empty. */
+void vmop_aggregate_shrink(struct vmop_aggregate *aggregate, uint32_t n_cells);
 
 /* Move pending samples to their cells.  Call it before reading cells. */
 void vmop_aggregate_apply_pending(struct vmop_aggregate *aggregate);

@@ -46,6 +46,11 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
 			  (stats.paused_ns - begun->paused_ns) / VMOP_NS_PER_MS);
 	count_blocked_losses(profiler);
+	if (profiler->stacks) {
+		struct vmop_stacks_facts facts;
+		vmop_stacks_facts(profiler->stacks, &facts);
+		vmop_losses_total(losses, VMOP_LOSS_MEMORY_LIMIT, facts.tree.n_short);
+	}
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	vmop_losses_add(losses,

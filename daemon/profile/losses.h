@@ -25,6 +25,8 @@
  * |                 | limit guest-cpu; the next reading counts for the time as well   |
  * | blocked-torn    | threads of guests that changed while they were read             |
  * | blocked-limit   | blocked threads of guests above the limit                       |
+ * | memory-limit    | samples whose call stacks were not kept, because the memory of  |
+ * |                 | the daemon's cgroup was short                                   |
  */
 #ifndef VMOP_DAEMON_PROFILE_LOSSES_H
 #define VMOP_DAEMON_PROFILE_LOSSES_H
@@ -54,6 +56,7 @@ enum vmop_loss {
 	VMOP_LOSS_BLOCKED_ROUNDS,
 	VMOP_LOSS_BLOCKED_TORN,
 	VMOP_LOSS_BLOCKED_LIMIT,
+	VMOP_LOSS_MEMORY_LIMIT,
 	VMOP_N_LOSSES,
 };
 

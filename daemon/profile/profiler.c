@@ -147,7 +147,8 @@ static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
 
 /* Prepare to keep call stacks, if the source captures them. */
 static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
-					const struct vmop_stack_options *captured)
+					const struct vmop_stack_options *captured,
+					uint64_t memory_bytes)
 {
 	/* Blocked threads always have stacks. */
 	if (captured->mode == VMOP_STACKS_OFF && !profiler->has_blocked)
@@ -159,6 +160,7 @@ static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
 		.max_frames = captured->mode != VMOP_STACKS_OFF ? captured->max_frames
 								: VMOP_STACK_FRAMES_MAX,
 		.has_user_parts = captured->mode != VMOP_STACKS_KERNEL,
+		.memory_bytes = memory_bytes,
 		.unwind_maps = captured->mode == VMOP_STACKS_BPF
 				       ? vmop_source_unwind_maps(profiler->source)
 				       : NULL,
@@ -170,8 +172,10 @@ static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
 }
 
 /* Prepare to look up generated code in jitdumps. */
-static struct vmop_error *create_jit_samples(struct vmop_profiler *profiler)
+static struct vmop_error *create_jit_samples(struct vmop_profiler *profiler, uint64_t memory_bytes)
 {
+	size_t bytes =
+		memory_bytes && memory_bytes < JIT_SAMPLES_BYTES ? memory_bytes : JIT_SAMPLES_BYTES;
 	struct vmop_error *err = vmop_jitdumps_create(&profiler->processes, &profiler->code_names,
 						      &profiler->jitdumps);
 	const struct vmop_jit_samples_options options = {
@@ -182,7 +186,7 @@ static struct vmop_error *create_jit_samples(struct vmop_profiler *profiler)
 	};
 	if (err || !profiler->root)
 		return err;
-	return vmop_jit_samples_create(&options, JIT_SAMPLES_BYTES, &profiler->jit_samples);
+	return vmop_jit_samples_create(&options, bytes, &profiler->jit_samples);
 }
 
 /* Prepare to store code that cannot be read later. */
@@ -275,7 +279,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	    !vmop_aggregate_init(&profiler->aggregate, first_cells(),
 				 options->stacks.mode != VMOP_STACKS_OFF || profiler->has_blocked
 					 ? VMOP_AGGREGATE_STACK_KEYS_MAX
-					 : VMOP_AGGREGATE_KEYS_MAX))
+					 : VMOP_AGGREGATE_KEYS_MAX,
+				 options->memory_bytes / 4))
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
@@ -295,9 +300,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err && profiler->root && options->setup->code_bytes && !options->is_replay)
 		err = create_code(profiler, options->setup->code_bytes);
 	if (!err)
-		err = create_jit_samples(profiler);
+		err = create_jit_samples(profiler, options->memory_bytes / 8);
 	if (!err)
-		err = create_stacks(profiler, &options->stacks);
+		err = create_stacks(profiler, &options->stacks, options->memory_bytes / 2);
 	if (err)
 		return err;
 	if (profiler->root && options->setup->guest_cpu_permille)
@@ -530,6 +535,14 @@ void vmop_profiler_drained(struct vmop_profiler *profiler)
 		vmop_guests_drained(profiler->guests);
 }
 
+void vmop_profiler_save_memory(struct vmop_profiler *profiler, bool is_short)
+{
+	if (profiler->stacks)
+		vmop_stacks_save_memory(profiler->stacks, is_short);
+	if (is_short)
+		vmop_aggregate_shrink(&profiler->aggregate, first_cells());
+}
+
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
 {
 	return vmop_aggregate_is_nearly_full(&profiler->aggregate) ||
@@ -614,6 +627,7 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 		.store_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_FULL),
 		.table_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_TABLE_FULL),
 		.store_gone = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_GONE),
+		.memory_dropped = vmop_losses_sum(&profiler->losses, VMOP_LOSS_MEMORY_LIMIT),
 		.samples_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED),
 		.facts_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_FACT_REJECTED),
 		.processes = profiler->processes.by_pid.n,

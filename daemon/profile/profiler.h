@@ -63,6 +63,12 @@ struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler);
 /* Go on with the call stacks that wait for unwind tables.  Call it after each drain. */
 void vmop_profiler_drained(struct vmop_profiler *profiler);
 
+/*
+ * While memory is short, give back what can be built again, and keep no further call stacks. Call
+ * it after a flush.
+ */
+void vmop_profiler_save_memory(struct vmop_profiler *profiler, bool is_short);
+
 /* Return whether the aggregate is nearly full: flush now, or samples are lost. */
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
 
@@ -126,6 +132,7 @@ struct vmop_profiler_stats {
 	uint64_t store_gone;		 /* lost because the session's file was missing */
 	uint64_t samples_rejected;	 /* lost in rows that the session can't hold */
 	uint64_t facts_rejected;	 /* other rows that the session can't hold */
+	uint64_t memory_dropped;	 /* stacks that were not kept while memory was short */
 	uint64_t processes, images;	 /* in the tables now */
 	uint64_t short_lived;		 /* tasks, in intervals that merged them */
 	struct vmop_stacks_facts stacks; /* 0 if no call stacks are kept */

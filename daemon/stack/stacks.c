@@ -19,6 +19,10 @@
 #define WAITING_MAX_BYTES ((size_t)64 << 20)
 #define DEFERRED_MAX_BYTES ((size_t)16 << 20)
 
+/* A node of the tree with its slots, while the hash table grows; and a useful number of them. */
+#define NODE_BYTES 56
+#define NODES_LEAST (64 * 1024)
+
 /* Processes whose last stack is remembered, a power of two. */
 #define PATHS 64
 
@@ -59,18 +63,37 @@ struct vmop_stacks {
 	uint64_t n_waited, n_queue_full, n_by_kernel, n_copied;
 };
 
+/* Return max_bytes, or a share of the memory for all tables if that is less. */
+static size_t bound(const struct vmop_stacks *stacks, size_t max_bytes, unsigned part)
+{
+	uint64_t memory_bytes = stacks->options.memory_bytes;
+	return memory_bytes && memory_bytes / part < max_bytes ? memory_bytes / part : max_bytes;
+}
+
+/* Return the bound of the tree's nodes. */
+static uint32_t max_nodes(const struct vmop_stacks *stacks)
+{
+	uint32_t max = VMOP_STACK_TREE_NODES_MAX;
+	size_t bytes = bound(stacks, (size_t)max * NODE_BYTES, 4);
+	while (max > NODES_LEAST && (size_t)max * NODE_BYTES > bytes)
+		max /= 2;
+	return max;
+}
+
 static struct vmop_error *create_parts(struct vmop_stacks *stacks)
 {
 	struct vmop_processes *processes = stacks->options.processes;
 	uint32_t max_images = processes->images->max;
 	const struct vmop_stack_tables_limits tables_limits = {
-		.image = {.max_bytes = TABLE_MAX_BYTES, .max_cpu_ns = TABLE_MAX_CPU_NS},
-		.max_bytes = TABLES_MAX_BYTES,
+		.image = {.max_bytes = bound(stacks, TABLE_MAX_BYTES, 8),
+			  .max_cpu_ns = TABLE_MAX_CPU_NS},
+		.max_bytes = bound(stacks, TABLES_MAX_BYTES, 4),
 		.max_images = max_images,
 	};
 	const struct vmop_stack_tree_limits tree_limits = {
-		.max_nodes = VMOP_STACK_TREE_NODES_MAX,
-		.max_interval = VMOP_STACK_TREE_INTERVAL_MAX,
+		.max_nodes = max_nodes(stacks),
+		.max_interval = max_nodes(stacks) /
+				(VMOP_STACK_TREE_NODES_MAX / VMOP_STACK_TREE_INTERVAL_MAX),
 		.max_images = max_images,
 	};
 	struct vmop_error *err =
@@ -79,9 +102,11 @@ static struct vmop_error *create_parts(struct vmop_stacks *stacks)
 	if (!err)
 		err = vmop_stack_tree_create(processes->images, &tree_limits, &stacks->tree);
 	if (!err)
-		err = vmop_waiting_stacks_create(WAITING_MAX_BYTES, &stacks->waiting);
+		err = vmop_waiting_stacks_create(bound(stacks, WAITING_MAX_BYTES, 8),
+						 &stacks->waiting);
 	if (!err)
-		err = vmop_deferred_stacks_create(DEFERRED_MAX_BYTES, &stacks->deferred);
+		err = vmop_deferred_stacks_create(bound(stacks, DEFERRED_MAX_BYTES, 16),
+						  &stacks->deferred);
 	if (!err)
 		err = vmop_unwinder_create(MACHINE, &stacks->unwinder);
 	if (!err && stacks->options.unwind_maps)
@@ -506,6 +531,16 @@ bool vmop_stacks_want_flush(const struct vmop_stacks *stacks)
 struct vmop_error *vmop_stacks_store(struct vmop_stacks *stacks, struct vmop_db *db)
 {
 	return vmop_stack_tree_store(stacks->tree, db);
+}
+
+void vmop_stacks_save_memory(struct vmop_stacks *stacks, bool is_short)
+{
+	for (size_t i = 0; i < PATHS; i++)
+		stacks->paths[i].n = 0; /* as in vmop_stacks_stored */
+	vmop_stack_tree_save_memory(stacks->tree, is_short);
+	if (is_short)
+		vmop_stack_tables_save_memory(stacks->tables);
+	check_removed(stacks);
 }
 
 void vmop_stacks_stored(struct vmop_stacks *stacks)

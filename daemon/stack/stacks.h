@@ -43,8 +43,9 @@ struct vmop_stacks_options {
 	struct vmop_processes *processes; /* this and the next two must outlive the stacks */
 	struct vmop_kernel *kernel;
 	const struct vmop_image *vdso;
-	uint32_t max_frames; /* the depth limit; at most VMOP_STACK_FRAMES_MAX */
-	bool has_user_parts; /* the source captures the user part of stacks */
+	uint32_t max_frames;   /* the depth limit; at most VMOP_STACK_FRAMES_MAX */
+	bool has_user_parts;   /* the source captures the user part of stacks */
+	uint64_t memory_bytes; /* for all tables; 0: no limit but their own */
 	/* By which the kernel unwinds user stacks; NULL: it does not. Must outlive the stacks. */
 	struct vmop_unwind_maps *unwind_maps;
 	/*
@@ -112,6 +113,12 @@ bool vmop_stacks_want_flush(const struct vmop_stacks *stacks);
 
 /* Put the new nodes into the open interval of db, after the rows of their images. */
 struct vmop_error *vmop_stacks_store(struct vmop_stacks *stacks, struct vmop_db *db);
+
+/*
+ * While memory is short, keep no further stacks, count those, and give back tables that can be
+ * built again. Call it after vmop_stacks_stored.
+ */
+void vmop_stacks_save_memory(struct vmop_stacks *stacks, bool is_short);
 
 /*
  * Note that the interval was committed, or that its samples were given up. Stack ids from before

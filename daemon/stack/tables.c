@@ -488,6 +488,14 @@ void vmop_stack_tables_stored(struct vmop_stack_tables *tables)
 	}
 }
 
+void vmop_stack_tables_save_memory(struct vmop_stack_tables *tables)
+{
+	struct entry *entry;
+	size_t aim_bytes = tables->bytes / 2;
+	while (tables->bytes > aim_bytes && (entry = least_recently_used(tables)))
+		release(tables, entry);
+}
+
 void vmop_stack_tables_facts(const struct vmop_stack_tables *tables,
 			     struct vmop_stack_tables_facts *ret)
 {

@@ -87,6 +87,9 @@ bool vmop_stack_tables_collect(struct vmop_stack_tables *tables, unsigned wait_m
  */
 void vmop_stack_tables_stored(struct vmop_stack_tables *tables);
 
+/* Evict tables that were not used lately, until half of their memory is free. */
+void vmop_stack_tables_save_memory(struct vmop_stack_tables *tables);
+
 struct vmop_stack_tables_facts {
 	uint32_t n_ready, n_pending;
 	uint32_t n_without_cfi, n_unreadable; /* images */

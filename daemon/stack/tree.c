@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "libutil/cleanup.h"
 
@@ -36,7 +38,8 @@ struct vmop_stack_tree {
 	struct slot *slots;  /* hash table */
 	uint32_t mask, room; /* room: nodes that the hash table is made for, beside end marks */
 	bool *has_image;     /* by slot of images: the tree has a reference */
-	uint64_t n_generations, n_refused;
+	uint64_t n_generations, n_refused, n_short;
+	bool is_short; /* of memory */
 };
 
 /* Replace the hash table by an empty one for `room` nodes. False: out of memory, nothing changes.
@@ -145,7 +148,8 @@ struct vmop_stack_node vmop_stack_tree_end(struct vmop_stack_tree *tree, enum vm
 /* Return whether the tables have room for another frame, beside all end marks. */
 static bool has_room(const struct vmop_stack_tree *tree)
 {
-	return tree->n < tree->room && tree->n - tree->n_stored < tree->limits.max_interval &&
+	return !tree->is_short && tree->n < tree->room &&
+	       tree->n - tree->n_stored < tree->limits.max_interval &&
 	       tree->first_id < UINT32_MAX - 2 * tree->limits.max_nodes;
 }
 
@@ -195,6 +199,7 @@ size_t vmop_stack_tree_add(struct vmop_stack_tree *tree, struct vmop_stack_node 
 		node.parent = find_or_append(tree, &node, nodes[i].hash);
 		if (!node.parent) {
 			tree->n_refused++;
+			tree->n_short += tree->is_short;
 			return i;
 		}
 		nodes[i].id.number = node.parent;
@@ -274,12 +279,36 @@ void vmop_stack_tree_stored(struct vmop_stack_tree *tree)
 		grow(tree);
 }
 
+/* Give back the pages of the nodes: their memory is the table's alone. */
+static void release_pages(struct vmop_stack_tree *tree)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = (tree->limits.max_nodes + VMOP_N_STACK_ENDS) * sizeof(*tree->nodes);
+	uintptr_t begin = ((uintptr_t)tree->nodes + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)tree->nodes + bytes) / page * page;
+	if (begin < end)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void vmop_stack_tree_save_memory(struct vmop_stack_tree *tree, bool is_short)
+{
+	bool was_short = tree->is_short;
+	tree->is_short = is_short;
+	if (!is_short || was_short || tree->n != tree->n_stored)
+		return;
+	drop(tree);
+	release_pages(tree);
+	if (tree->room > ROOM_AT_FIRST)
+		make_slots(tree, ROOM_AT_FIRST);
+}
+
 void vmop_stack_tree_facts(const struct vmop_stack_tree *tree, struct vmop_stack_tree_facts *ret)
 {
 	*ret = (struct vmop_stack_tree_facts){
 		.n_nodes = tree->first_id - 1 + tree->n,
 		.n_generations = tree->n_generations,
 		.n_refused = tree->n_refused,
+		.n_short = tree->n_short,
 		.n_waiting = tree->n - tree->n_stored,
 	};
 }

@@ -74,6 +74,12 @@ struct vmop_error *vmop_stack_tree_store(struct vmop_stack_tree *tree, struct vm
  */
 void vmop_stack_tree_stored(struct vmop_stack_tree *tree);
 
+/*
+ * While memory is short, refuse new nodes, and drop the table down to its first size. Call it after
+ * vmop_stack_tree_stored.
+ */
+void vmop_stack_tree_save_memory(struct vmop_stack_tree *tree, bool is_short);
+
 /* Return whether the table is nearly full, and grows at the next vmop_stack_tree_stored. */
 bool vmop_stack_tree_wants_flush(const struct vmop_stack_tree *tree);
 
@@ -81,6 +87,7 @@ struct vmop_stack_tree_facts {
 	uint64_t n_nodes;	/* in the session, stored or not */
 	uint64_t n_generations; /* tables that were dropped */
 	uint64_t n_refused;	/* stacks for which vmop_stack_tree_add had no room */
+	uint64_t n_short;	/* those of them that were refused while memory was short */
 	uint32_t n_waiting;	/* not stored yet */
 };
 void vmop_stack_tree_facts(const struct vmop_stack_tree *tree, struct vmop_stack_tree_facts *ret);

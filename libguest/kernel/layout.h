@@ -43,6 +43,11 @@ struct vmop_error;
 	X(TASK_ON_CPU, "task_struct", "on_cpu")                                                    \
 	X(TASK_SWITCHES, "task_struct", "nvcsw")                                                   \
 	X(TASK_FORCED_SWITCHES, "task_struct", "nivcsw")                                           \
+	X(TASK_RUN_NS, "task_struct", "se.sum_exec_runtime")                                       \
+	X(TASK_WAIT_NS, "task_struct", "sched_info.run_delay")                                     \
+	X(TASK_RUNS, "task_struct", "sched_info.pcount")                                           \
+	X(TASK_USER_NS, "task_struct", "utime")                                                    \
+	X(TASK_SYSTEM_NS, "task_struct", "stime")                                                  \
 	X(TASK_STACK, "task_struct", "stack")                                                      \
 	X(TASK_SIGNAL, "task_struct", "signal")                                                    \
 	X(TASK_THREAD_NODE, "task_struct", "thread_node")                                          \

@@ -7,6 +7,7 @@
 #include "libguest/kernel/kernel.h"
 #include "libguest/kernel/layout.h"
 #include "libguest/memory/memory.h"
+#include "libguest/tasks/account.h"
 #include "libguest/tasks/files.h"
 #include "libguest/tasks/names.h"
 #include "libguest/tasks/paths.h"
@@ -136,6 +137,7 @@ static uint64_t read_task(const struct reader *reader, uint64_t task,
 	}
 	if (has(reader, VMOP_LAYOUT_TASK_START))
 		ret->start_time_ns = load(reader, task, VMOP_LAYOUT_TASK_START);
+	ret->account = vmop_guest_account_read(reader->space, reader->layout, task);
 	read_comm(reader, task, ret->comm);
 	return mm;
 }

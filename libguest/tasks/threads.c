@@ -7,6 +7,7 @@
 #include "libguest/kernel/kernel.h"
 #include "libguest/kernel/layout.h"
 #include "libguest/memory/memory.h"
+#include "libguest/tasks/account.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -209,6 +210,7 @@ static void read_names(struct reader *reader, uint64_t task, struct vmop_guest_t
 	vmop_guest_space_read(reader->space, at(reader, task, VMOP_LAYOUT_TASK_COMM), thread->comm,
 			      sizeof(thread->comm));
 	thread->comm[sizeof(thread->comm) - 1] = '\0';
+	thread->account = vmop_guest_account_read(reader->space, reader->layout, task);
 	pgd = mm ? load(reader, mm, VMOP_LAYOUT_MM_PGD) : 0;
 	if (!pgd || !vmop_guest_space_translate(reader->space, pgd, &thread->pgd_gpa, NULL))
 		thread->pgd_gpa = 0;

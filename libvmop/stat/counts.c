@@ -107,6 +107,28 @@ struct vmop_error *vmop_stat_counts_open_process(const char *events, pid_t pid, 
 	return NULL;
 }
 
+struct vmop_error *vmop_stat_counts_open_vcpus(const char *events, const pid_t *tids, size_t n,
+					       struct vmop_stat_counts **ret)
+{
+	_cleanup_(counts_cleanup) struct vmop_stat_counts *counts = NULL;
+	struct vmop_error *err = create(events, &counts);
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct vmop_counters_options options = {
+			.size = sizeof(options),
+			.scope = VMOP_SCOPE_THREAD,
+			.flags = VMOP_COUNTERS_SOME | VMOP_COUNTERS_GUEST_ONLY,
+			.id = tids[i],
+		};
+		err = add_set(counts, &options);
+	}
+	if (!err)
+		err = prepare(counts);
+	if (err)
+		return err;
+	*ret = vmop_steal(&counts);
+	return NULL;
+}
+
 static struct vmop_error *add_cpu(struct vmop_stat_counts *counts, unsigned cpu)
 {
 	const struct vmop_counters_options options = {

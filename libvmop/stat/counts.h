@@ -26,6 +26,9 @@ struct vmop_stat_counts;
 /* Count a process: from its next execve(2) if on_exec, else after vmop_stat_counts_start(). */
 struct vmop_error *vmop_stat_counts_open_process(const char *events, pid_t pid, bool on_exec,
 						 struct vmop_stat_counts **ret);
+/* Count the threads of a guest's vCPUs; events of a PMU only while the guest runs. */
+struct vmop_error *vmop_stat_counts_open_vcpus(const char *events, const pid_t *tids, size_t n,
+					       struct vmop_stat_counts **ret);
 /* Count all online CPUs. */
 struct vmop_error *vmop_stat_counts_open_cpus(const char *events, struct vmop_stat_counts **ret);
 void vmop_stat_counts_close(struct vmop_stat_counts *counts); /* NULL is allowed */

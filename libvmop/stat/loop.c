@@ -78,7 +78,10 @@ struct vmop_error *vmop_stat_loop_run(struct vmop_stat_loop *loop, uint64_t begi
 	struct vmop_error *err = NULL;
 	loop->is_over = false;
 	while (!err && !loop->is_over) {
-		err = wait_until(loop, next_ns);
+		err = wait_until(loop,
+				 loop->time ? vmop_stat_time_next(loop->time, next_ns) : next_ns);
+		if (!err && loop->time)
+			err = vmop_stat_time_tick(loop->time);
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		if (err || !step_ns || (now_ns < next_ns && !loop->is_over))
 			continue;

@@ -10,12 +10,14 @@
 
 #include "libutil/error.h"
 #include "libvmop/stat/command.h"
+#include "libvmop/stat/time/time.h"
 
 struct vmop_stat_loop {
 	sigset_t old_signals; /* for the command */
 	int signal_fd;
 	int pid_fd;			   /* of a process whose end ends the loop; -1: none */
-	struct vmop_stat_command *command; /* its pid is 0 if there is none */
+	struct vmop_stat_command *command; /* its pid is 0 without a command */
+	struct vmop_stat_time *time;	   /* of --time, which also wakes up; NULL: none */
 	bool is_over;
 };
 

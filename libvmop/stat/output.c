@@ -50,6 +50,15 @@ static void write_name(const struct vmop_stat_writer *writer, const char *name, 
 	fprintf(writer->out, "%*s", (int)strlen(name) < width ? width - (int)strlen(name) : 0, "");
 }
 
+static void write_guest(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row)
+{
+	if (!row->guest)
+		return;
+	fputs("  [guest ", writer->out);
+	write_name(writer, row->guest, 0);
+	fputc(']', writer->out);
+}
+
 static void write_table_row(const struct vmop_stat_writer *writer, const struct vmop_stat_row *row,
 			    double time_s)
 {
@@ -62,6 +71,7 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 		write_name(writer, row->name, 24);
 		fputs(" # ", out);
 		write_name(writer, row->reason, 0);
+		write_guest(writer, row);
 		fputc('\n', out);
 		return;
 	}
@@ -77,8 +87,13 @@ static void write_table_row(const struct vmop_stat_writer *writer, const struct 
 	}
 	if (row->values.n > 1)
 		fprintf(out, "  ( +- %5.2f%% )", vmop_spread_percent(&row->values));
-	if (row->is_estimate)
+	if (row->is_estimate && row->running_ns < row->enabled_ns)
 		fprintf(out, "  (%.2f%%)", percent_running(row));
+	if (row->note) {
+		fputs(row->is_estimate ? " # estimate: " : " # ", out);
+		write_name(writer, row->note, 0);
+	}
+	write_guest(writer, row);
 	fputc('\n', out);
 }
 
@@ -103,7 +118,11 @@ static void write_fields(const struct vmop_stat_writer *writer, const struct vmo
 	if (row->ratio_unit && !row->reason)
 		fprintf(out, "%.6f%s%s", row->ratios.mean, x, row->ratio_unit);
 	else
+		fprintf(out, "%s%s", x, row->note && row->is_estimate ? "estimate" : "");
+	if (writer->has_guests) {
 		fputs(x, out);
+		write_name(writer, row->guest ? row->guest : "", 0);
+	}
 	fputc('\n', out);
 }
 
@@ -119,6 +138,8 @@ static void write_json(const struct vmop_stat_writer *writer, const struct vmop_
 	if (writer->has_intervals)
 		set(object, "interval", json_real(time_s));
 	set(object, "event", vmop_json_text(row->name));
+	if (row->guest)
+		set(object, "guest", vmop_json_text(row->guest));
 	set(object, "unit", json_string(row->is_time ? "msec" : ""));
 	if (row->reason) {
 		set(object, "counter-value", json_null());
@@ -128,6 +149,8 @@ static void write_json(const struct vmop_stat_writer *writer, const struct vmop_
 		set(object, "counter-value",
 		    is_whole ? json_integer(llround(shown(row))) : json_real(shown(row)));
 		set(object, "is-estimate", json_boolean(row->is_estimate));
+		if (row->note)
+			set(object, "note", vmop_json_text(row->note));
 		set(object, "event-runtime", json_integer((json_int_t)row->running_ns));
 		set(object, "pcnt-running", json_real(percent_running(row)));
 	}

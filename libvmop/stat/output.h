@@ -22,6 +22,8 @@ struct vmop_stat_row {
 	double running_ns, enabled_ns; /* of the last run */
 	struct vmop_spread ratios;
 	const char *ratio_unit; /* NULL: no ratio */
+	const char *note;	/* NULL, or a remark on the value */
+	const char *guest;	/* NULL: it is no guest's */
 };
 
 struct vmop_stat_writer {
@@ -29,6 +31,7 @@ struct vmop_stat_writer {
 	const char *separator;
 	FILE *out;
 	bool has_intervals;
+	bool has_guests; /* fields end with the guest */
 };
 
 /* Begin: print the heading of intervals, where the format has one. */

@@ -21,14 +21,43 @@ static const char doc[] =
 	"\vThe events are those of vmop-events(7) without a COUNT. The exit status is the "
 	"command's.";
 
-enum { KEY_JSON = 0x100, KEY_LOG_FD, KEY_GUEST, KEY_GUEST_RUN, KEY_COMPARE };
+enum {
+	KEY_JSON = 0x100,
+	KEY_LOG_FD,
+	KEY_GUEST,
+	KEY_GUEST_RUN,
+	KEY_COMPARE,
+	KEY_NET,
+	KEY_HYPERVISOR,
+	KEY_DOMAIN,
+	KEY_TIME,
+	KEY_IO,
+};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to count:", 1},
 	{"event", 'e', "EVENT[,EVENT...]", 0,
 	 "Count these events; {A,B} are counted at the same times; may be repeated", 1},
+	{"time", KEY_TIME, NULL, 0,
+	 "Print real and CPU time, also without the time that the hypervisor stole, and those "
+	 "of each thread; other events only with -e",
+	 1},
 	{"pid", 'p', "PID", 0, "Count this process, until it or COMMAND ends", 1},
+	{"domain", KEY_DOMAIN, "NAME", 0,
+	 "Count the vCPUs of a guest from the host, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
+	{"net", KEY_NET, NULL, 0,
+	 "Count the traffic of network interfaces, InfiniBand and RoCE, with the guests' taps; "
+	 "needs COMMAND or --all-cpus",
+	 1},
+	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
+	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
+	 "reports",
+	 1},
+	{"io", KEY_IO, "WORD[,WORD...]", OPTION_ARG_OPTIONAL,
+	 "Count the I/O of COMMAND or the process: time for the time of its calls, bpf or preload "
+	 "for one way of counting",
+	 1},
 	{"repeat", 'r', "N", 0, "Run COMMAND N times: print means with their 99 % intervals", 1},
 	{NULL, 0, NULL, 0, "In a guest, where vmopstat is installed:", 2},
 	{"guest", KEY_GUEST, "NAME", 0, "Run and count COMMAND in the guest of this name", 2},
@@ -83,6 +112,9 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		parser->err = parse_number("--pid", arg, 1, INT32_MAX, &pid);
 		settings->pid = parser->err ? 0 : (pid_t)pid;
 		break;
+	case KEY_DOMAIN:
+		settings->domain = arg;
+		break;
 	case 'a':
 		settings->is_all = true;
 		break;
@@ -95,6 +127,18 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'x':
 		settings->separator = arg;
+		break;
+	case KEY_TIME:
+		settings->is_time = true;
+		break;
+	case KEY_NET:
+		settings->is_net = true;
+		break;
+	case KEY_IO:
+		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
+		break;
+	case KEY_HYPERVISOR:
+		settings->is_hypervisor = true;
 		break;
 	case KEY_JSON:
 		settings->is_json = true;
@@ -134,22 +178,53 @@ static const char *check_guest(const struct vmop_stat_settings *settings)
 	if (!*settings->guest || !settings->transport || !*settings->transport)
 		return "--guest needs a name, and --guest-run, which reaches it: --guest-run='ssh "
 		       "web1'";
-	if (!settings->command || settings->pid || settings->is_all || settings->interval_ms)
-		return "--guest needs a COMMAND, and excludes --pid, --all-cpus and "
+	if (settings->is_time)
+		return "--guest excludes --time: run vmopstat in the guest";
+	if (!settings->command || settings->pid || settings->domain || settings->is_all ||
+	    settings->interval_ms)
+		return "--guest needs a COMMAND, and excludes --pid, --domain, --all-cpus and "
 		       "--interval-print";
+	return NULL;
+}
+
+/* Return an error text about --net or --hypervisor, or NULL. */
+static const char *check_counts_of_others(const struct vmop_stat_settings *settings)
+{
+	if (settings->is_net && settings->is_hypervisor)
+		return "--net and --hypervisor exclude each other";
+	if (settings->events || settings->pid || settings->domain || settings->n_runs > 1 ||
+	    settings->guest || settings->is_time || settings->io.is_wanted)
+		return "--net and --hypervisor exclude --event, --io, --pid, --domain, --repeat, "
+		       "--guest and --time";
+	if (settings->is_net && !settings->command && !settings->is_all)
+		return "--net needs a COMMAND or --all-cpus";
+	if (settings->is_hypervisor && settings->separator && !settings->command &&
+	    !settings->interval_ms)
+		return "--hypervisor has no fields without a COMMAND or --interval-print";
 	return NULL;
 }
 
 static struct vmop_error *check(const struct vmop_stat_settings *settings)
 {
 	const char *why = NULL;
-	if (!settings->command && !settings->pid && !settings->is_all)
-		why = "give a COMMAND, --pid or --all-cpus";
-	else if (settings->pid && settings->is_all)
-		why = "--pid and --all-cpus exclude each other";
+	int n_targets = (settings->pid != 0) + settings->is_all + (settings->domain != NULL);
+	if (settings->is_net || settings->is_hypervisor)
+		why = check_counts_of_others(settings);
+	else if (!settings->command && n_targets == 0)
+		why = "give a COMMAND, --pid, --domain or --all-cpus";
+	else if (n_targets > 1)
+		why = "--pid, --domain and --all-cpus exclude one another";
+	else if (settings->is_time && settings->domain)
+		why = "--time and --domain exclude each other: vmopcontrol --waits has vCPUs' "
+		      "times";
+	else if (settings->io.is_wanted &&
+		 (settings->is_all || settings->guest || settings->domain))
+		why = "--io needs a COMMAND on this machine, or --pid";
 	else if (settings->n_runs > 1 && (!settings->command || settings->interval_ms))
 		why = "--repeat needs a COMMAND, and excludes --interval-print";
-	else if (settings->separator && settings->is_json)
+	if (why)
+		return vmop_error_new(VMOP_ERROR_USAGE, "%s", why);
+	if (settings->separator && settings->is_json)
 		why = "--field-separator and --json exclude each other";
 	else if (settings->separator && !*settings->separator)
 		why = "--field-separator takes at least one character";
@@ -173,9 +248,10 @@ struct vmop_error *vmop_stat_settings_parse(int argc, char **argv, struct vmop_s
 		err = vmop_error_new(VMOP_ERROR_USAGE, "the command line: %s", strerror(failed));
 	if (!err)
 		err = check(ret);
-	if (!err && !ret->events)
-		err = add_events(ret, ret->is_all ? "cpu-clock," DEFAULT_EVENTS
-						  : "task-clock," DEFAULT_EVENTS);
+	if (!err && !ret->events && !ret->is_time)
+		err = add_events(ret, ret->io.is_wanted ? "task-clock"
+				      : ret->is_all	? "cpu-clock," DEFAULT_EVENTS
+							: "task-clock," DEFAULT_EVENTS);
 	return err;
 }
 

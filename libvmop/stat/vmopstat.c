@@ -18,11 +18,17 @@
 #include "libvmop/stat/command.h"
 #include "libvmop/stat/comparison.h"
 #include "libvmop/stat/counts.h"
+#include "libvmop/stat/domain.h"
 #include "libvmop/stat/guest-run.h"
+#include "libvmop/stat/hypervisor/hypervisor.h"
+#include "libvmop/stat/io/report.h"
+#include "libvmop/stat/io/rows.h"
 #include "libvmop/stat/loop.h"
+#include "libvmop/stat/net/net.h"
 #include "libvmop/stat/output.h"
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
+#include "libvmop/stat/time/time.h"
 
 /*
  * CPU time that the kernel accounts and the counters do not see, before it is an error: a share, a
@@ -40,6 +46,8 @@ struct stat_run {
 	struct vmop_stat_command command;
 	struct vmop_stat_counts *counts;
 	struct vmop_stat_counts *clock; /* the command's CPU time, to notice uncounted work */
+	struct vmop_stat_io io;
+	struct vmop_stat_io_rows io_rows;
 	uint64_t begin_ns;
 
 	size_t n;
@@ -47,6 +55,7 @@ struct stat_run {
 	struct vmop_ratio_input *inputs;
 	struct vmop_stat_row *rows;
 	struct vmop_stat_times times;
+	struct vmop_stat_time time; /* of --time */
 };
 
 static void run_cleanup(struct stat_run *run)
@@ -54,7 +63,9 @@ static void run_cleanup(struct stat_run *run)
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
 	vmop_stat_counts_close(run->clock);
+	vmop_stat_time_deinit(&run->time);
 	vmop_stat_loop_deinit(&run->loop);
+	vmop_stat_io_deinit(&run->io);
 	for (size_t i = 0; run->rows && i < run->n; i++) {
 		free((char *)run->rows[i].name);
 		free((char *)run->rows[i].reason);
@@ -86,32 +97,52 @@ static struct vmop_error *check_some(const struct stat_run *run)
 			      vmop_stat_counts_reason(run->counts, 0));
 }
 
+/* Let the end of a process end the counting. */
+static struct vmop_error *follow(struct stat_run *run, pid_t pid)
+{
+	run->loop.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return run->loop.pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
+}
+
+static struct vmop_error *open_domain(struct stat_run *run)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	_cleanup_(vmop_stat_domain_deinit) struct vmop_stat_domain domain = {0};
+	struct vmop_error *err = vmop_stat_domain_find("", settings->domain, &domain);
+	if (!err)
+		err = vmop_stat_counts_open_vcpus(settings->events, domain.tids, domain.n,
+						  &run->counts);
+	if (!err)
+		err = check_some(run);
+	return err ? err : follow(run, domain.pid);
+}
+
 static struct vmop_error *open_counts(struct stat_run *run)
 {
 	const struct vmop_stat_settings *settings = run->settings;
 	raise_file_limit();
-	if (settings->is_all) {
+	if (settings->domain)
+		return open_domain(run);
+	if (settings->is_all && settings->events) {
 		struct vmop_error *err = vmop_stat_counts_open_cpus(settings->events, &run->counts);
 		return err ? err : check_some(run);
 	}
 	pid_t pid = settings->pid ? settings->pid : run->command.pid;
 	bool on_exec = !settings->pid;
-	struct vmop_error *err =
-		vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
-	if (!err && on_exec)
+	struct vmop_error *err = NULL;
+	if (settings->events)
+		err = vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
+	if (!err && on_exec && settings->events)
 		err = vmop_stat_counts_open_process("task-clock", pid, true, &run->clock);
-	if (!err && !on_exec)
+	if (!err && !on_exec && settings->events && !settings->io.is_wanted)
 		err = check_some(run);
-	if (err || on_exec)
-		return err;
-	run->loop.pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return run->loop.pid_fd < 0 ? vmop_error_os(errno, "process %d", (int)pid) : NULL;
+	return err || on_exec || settings->is_all ? err : follow(run, pid);
 }
 
 /* Make the rows; in later runs they are there already. */
 static struct vmop_error *make_rows(struct stat_run *run)
 {
-	if (run->rows)
+	if (run->rows || !run->counts)
 		return NULL;
 	run->n = vmop_stat_counts_n(run->counts);
 	run->now = calloc(run->n, sizeof(*run->now));
@@ -176,9 +207,70 @@ static struct vmop_error *add_values(struct stat_run *run, double elapsed_s, boo
 	return err;
 }
 
+/* ---- --io --------------------------------------------------------------------------------- */
+
+static struct vmop_error *begin_io(struct stat_run *run)
+{
+	const struct vmop_stat_settings *settings = run->settings;
+	if (!settings->io.is_wanted)
+		return NULL;
+	run->io_rows.before = (struct vmop_stat_io_totals){0};
+	return vmop_stat_io_begin(&run->io, settings->pid ? settings->pid : run->command.pid,
+				  !settings->pid);
+}
+
+/* Add the counts of a run, or of an interval, to the rows. */
+static struct vmop_error *add_io(struct stat_run *run, double elapsed_s, bool is_interval)
+{
+	if (!run->settings->io.is_wanted)
+		return NULL;
+	struct vmop_error *err = vmop_stat_io_read(&run->io);
+	if (err)
+		return err;
+	if (is_interval)
+		vmop_stat_io_rows_clear(&run->io_rows);
+	vmop_stat_io_rows_add(&run->io_rows, &run->io, elapsed_s);
+	if (is_interval)
+		run->io_rows.before = run->io.totals;
+	return NULL;
+}
+
+static void print_io_rows(struct stat_run *run, double time_s)
+{
+	for (size_t i = 0; i < run->io_rows.n; i++)
+		vmop_stat_write_row(&run->writer, &run->io_rows.rows[i], time_s);
+}
+
+/* Print the last run's parts, after the rows of all runs. */
+static struct vmop_error *print_io(struct stat_run *run)
+{
+	bool is_table = run->writer.format == VMOP_STAT_TABLE;
+	struct vmop_error *err = NULL;
+	if (!run->settings->io.is_wanted)
+		return NULL;
+	if (!run->settings->interval_ms) {
+		if (is_table && run->settings->n_runs == 1)
+			vmop_stat_io_report_sums(&run->writer, &run->io, run->times.elapsed_s.mean);
+		else
+			print_io_rows(run, 0);
+		err = vmop_stat_io_report_parts(&run->writer, &run->io);
+	}
+	if (!err)
+		vmop_stat_io_report_facts(&run->writer, &run->io);
+	return err;
+}
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
 static struct vmop_error *flush(const struct stat_run *run)
 {
 	return fflush(run->writer.out) == 0 ? NULL : vmop_error_os(errno, "writing the counts");
+}
+
+/* Read the counts, if there are any. */
+static struct vmop_error *read_counts(struct stat_run *run)
+{
+	return run->counts ? vmop_stat_counts_read(run->counts, run->now) : NULL;
 }
 
 /* Print the counts since the last interval. */
@@ -186,12 +278,21 @@ static struct vmop_error *print_interval(void *arg, uint64_t since_ns)
 {
 	struct stat_run *run = arg;
 	double time_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
-	struct vmop_error *err = vmop_stat_counts_read(run->counts, run->now);
+	struct vmop_error *err = read_counts(run);
 	if (!err)
 		err = add_values(run, time_s - (double)(since_ns - run->begin_ns) / 1e9, true);
 	for (size_t i = 0; !err && i < run->n; i++)
 		vmop_stat_write_row(&run->writer, &run->rows[i], time_s);
-	memcpy(run->before, run->now, run->n * sizeof(*run->now));
+	if (!err)
+		err = add_io(run, time_s - (double)(since_ns - run->begin_ns) / 1e9, true);
+	if (!err)
+		print_io_rows(run, time_s);
+	if (run->n)
+		memcpy(run->before, run->now, run->n * sizeof(*run->now));
+	if (!err)
+		err = vmop_stat_time_take(&run->time, true, -1, -1);
+	if (!err)
+		vmop_stat_time_write(&run->time, &run->writer, time_s);
 	return err ? err : flush(run);
 }
 
@@ -227,18 +328,28 @@ static struct vmop_error *run_once(struct stat_run *run)
 {
 	const struct vmop_stat_settings *settings = run->settings;
 	struct vmop_error *err = NULL;
-	if (settings->command)
+	if (settings->io.is_wanted)
+		err = vmop_stat_io_prepare(&settings->io, !settings->pid, &run->io);
+	if (!err && settings->command)
 		err = vmop_stat_command_prepare(settings->command, &run->loop.old_signals, -1,
 						&run->command);
 	if (!err)
 		err = open_counts(run);
 	if (!err)
 		err = make_rows(run);
-	if (!err && (settings->is_all || settings->pid))
+	if (!err && settings->is_time)
+		err = vmop_stat_time_open(&run->time, settings->is_all ? 0
+						      : settings->pid  ? settings->pid
+								       : run->command.pid);
+	bool is_command = !settings->is_all && !settings->pid && !settings->domain;
+	if (!err && run->counts && !is_command)
 		err = vmop_stat_counts_start(run->counts);
+	if (!err)
+		err = begin_io(run);
 	if (err)
 		return err;
-	memset(run->before, 0, run->n * sizeof(*run->before));
+	if (run->n)
+		memset(run->before, 0, run->n * sizeof(*run->before));
 	run->begin_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (settings->command)
 		err = vmop_stat_command_go(&run->command, settings->command[0]);
@@ -248,15 +359,18 @@ static struct vmop_error *run_once(struct stat_run *run)
 	double elapsed_s = (double)(vmop_clock_ns(CLOCK_MONOTONIC) - run->begin_ns) / 1e9;
 	if (err || settings->interval_ms)
 		return err;
-	err = vmop_stat_counts_read(run->counts, run->now);
+	err = read_counts(run);
 	if (!err)
 		err = add_values(run, elapsed_s, false);
 	if (!err)
+		err = add_io(run, elapsed_s, false);
+	if (!err)
 		err = check_unseen(run);
 	vmop_spread_add(&run->times.elapsed_s, elapsed_s);
-	run->times.user_s = settings->pid || settings->is_all ? -1 : run->command.user_s;
+	run->times.user_s = is_command ? run->command.user_s : -1;
 	run->times.system_s = run->command.system_s;
-	return err;
+	return err ? err
+		   : vmop_stat_time_take(&run->time, false, run->times.user_s, run->times.system_s);
 }
 
 /* Close what belongs to one run. */
@@ -269,19 +383,26 @@ static void end_run(struct stat_run *run)
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
 	vmop_stat_counts_close(run->clock);
+	vmop_stat_time_close(&run->time);
 	run->counts = run->clock = NULL;
+	vmop_stat_io_end(&run->io);
 }
 
 /* Print the total of all runs. */
 static struct vmop_error *print_total(struct stat_run *run, const char *what)
 {
-	if (run->settings->interval_ms)
-		return NULL;
+	if (run->settings->interval_ms) {
+		struct vmop_error *err = print_io(run);
+		return err ? err : flush(run);
+	}
 	vmop_stat_write_title(&run->writer, what, run->settings->n_runs);
 	for (size_t i = 0; i < run->n; i++)
 		vmop_stat_write_row(&run->writer, &run->rows[i], 0);
+	vmop_stat_time_write(&run->time, &run->writer, 0);
+	vmop_stat_time_write_tasks(&run->time, &run->writer);
 	vmop_stat_write_times(&run->writer, &run->times);
-	return flush(run);
+	struct vmop_error *err = print_io(run);
+	return err ? err : flush(run);
 }
 
 /* Print the counts of the guest, beside the host's where these are wanted. */
@@ -339,6 +460,8 @@ static struct vmop_error *name_target(const struct vmop_stat_settings *settings,
 	int n;
 	if (settings->pid)
 		n = asprintf(ret, "process %d", (int)settings->pid);
+	else if (settings->domain)
+		n = asprintf(ret, "guest %s", settings->domain);
 	else if (settings->is_all)
 		n = asprintf(ret, "all CPUs");
 	else
@@ -355,6 +478,7 @@ static struct vmop_error *run_all(struct stat_run *run, int *ret_status)
 	bool is_on_host = !settings->guest || settings->is_compared;
 	_cleanup_free_ char *what = NULL;
 	struct vmop_error *err = vmop_stat_loop_init(&run->loop, &run->command);
+	run->loop.time = settings->is_time ? &run->time : NULL;
 	if (!err)
 		err = name_target(settings, &what);
 	if (!err)
@@ -378,7 +502,8 @@ static struct vmop_error *open_output(const struct vmop_stat_settings *settings,
 			  : settings->separator ? VMOP_STAT_FIELDS
 						: VMOP_STAT_TABLE,
 		.separator = settings->separator,
-		.out = stderr,
+		/* A description is this program's only output. */
+		.out = settings->is_hypervisor && !settings->command ? stdout : stderr,
 		.has_intervals = settings->interval_ms != 0,
 	};
 	if (settings->log_fd > STDERR_FILENO) {
@@ -408,7 +533,11 @@ int main(int argc, char **argv)
 		_cleanup_(run_cleanup) struct stat_run run = {
 			.settings = &settings, .loop = {.signal_fd = -1, .pid_fd = -1}};
 		err = open_output(&settings, &run.writer);
-		if (!err)
+		if (!err && settings.is_net)
+			err = vmop_net_run(&settings, &run.writer, &status);
+		else if (!err && settings.is_hypervisor)
+			err = vmop_hv_run(&settings, &run.writer, &status);
+		else if (!err)
 			err = run_all(&run, &status);
 		if (run.writer.out && run.writer.out != stderr && fclose(run.writer.out) != 0)
 			err = vmop_error_first(

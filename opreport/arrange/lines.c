@@ -280,7 +280,10 @@ static struct vmop_error *add_ratio_line(struct vmop_report *report, const struc
 			value.low, value.high);
 }
 
-/* Set losses to "lost 12, throttled 3": sums over domains and events. */
+/*
+ * Set losses to "lost 12, throttled 3": sums over domains and events. They are of the whole session
+ * also where the report is of a part of its time.
+ */
 static struct vmop_error *find_losses(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -307,6 +310,10 @@ static struct vmop_error *find_losses(struct vmop_report *report)
 	}
 	if (n > NAMED_MAX)
 		fprintf(writer.out, ", and %zu more names %" PRIu64, n - NAMED_MAX, others);
+	const struct vmop_choice *choice = &report->result->choice;
+	if (any && (choice->from_ns || choice->to_ns))
+		fprintf(writer.out, " (in the whole session%s)",
+			catalog->n_sessions > 1 ? "s" : "");
 	const char *text;
 	err = writer_end(&writer, &report->arena, &text);
 	report->losses = !err && any ? text : NULL;

@@ -139,8 +139,11 @@ static int compare_numbers(uint64_t a, uint64_t b)
 static int compare_event(const struct vmop_result *result, size_t event, const struct vmop_row *a,
 			 const struct vmop_row *b)
 {
-	struct vmop_count x = vmop_result_sum(result, a->counts, event);
-	struct vmop_count y = vmop_result_sum(result, b->counts, event);
+	struct vmop_count x = a->counts[event], y = b->counts[event];
+	if (result->n_parts > 1) {
+		x = vmop_result_sum(result, a->counts, event);
+		y = vmop_result_sum(result, b->counts, event);
+	}
 	int order = compare_numbers(y.weight_events, x.weight_events);
 	return order ? order : compare_numbers(y.samples, x.samples);
 }

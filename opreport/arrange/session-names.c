@@ -11,6 +11,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "libutil/parse.h"
 #include "opreport/query/catalog.h"
 
 /* The bound of CPU time for reading when sessions began, of which some can be hostile. */
@@ -73,6 +74,22 @@ static int compare_dated(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Read the times of a finished session: the facts of its start and its end. False: it has not both.
+ */
+static bool read_finished(struct vmop_db *db, struct vmop_span *ret)
+{
+	_cleanup_free_ char *start = NULL, *end = NULL;
+	struct vmop_error *err = vmop_db_get_info(db, "start_ns", &start);
+	if (!err)
+		err = vmop_db_get_info(db, "end_ns", &end);
+	bool is_finished = !err && start && end && vmop_parse_u64(start, 10, &ret->from_ns) &&
+			   vmop_parse_u64(end, 10, &ret->to_ns);
+	vmop_error_destroy(err); /* the facts are read once more, and with them the error */
+	if (is_finished && ret->to_ns < ret->from_ns)
+		ret->to_ns = ret->from_ns;
+	return is_finished;
+}
+
 /* Set *ret to the times of a session. */
 static struct vmop_error *read_span(const char *dir, const char *name, struct vmop_span *ret)
 {
@@ -83,16 +100,14 @@ static struct vmop_error *read_span(const char *dir, const char *name, struct vm
 		path = NULL;
 		return &vmop_error_no_memory;
 	}
-	struct vmop_error *err =
-		vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > READ_MAX_CPU_NS
-			? vmop_error_new(VMOP_ERROR_LIMIT,
-					 "%s: not read: the sessions before it took too long", path)
-			: vmop_db_open(path, &input.db);
-	if (!err)
+	struct vmop_error *err = vmop_db_open(path, &input.db);
+	if (!err && !read_finished(input.db, ret)) {
 		err = vmop_catalog_load_facts(&catalog, &input);
-	if (!err)
-		*ret = (struct vmop_span){catalog.sessions[0].start_ns, catalog.sessions[0].end_ns};
-	vmop_catalog_deinit(&catalog);
+		if (!err)
+			*ret = (struct vmop_span){catalog.sessions[0].start_ns,
+						  catalog.sessions[0].end_ns};
+		vmop_catalog_deinit(&catalog);
+	}
 	vmop_db_close(input.db);
 	return err;
 }
@@ -126,28 +141,43 @@ static struct vmop_error *move_names(struct dated_list *list, struct vmop_words 
 	return NULL;
 }
 
+static struct vmop_error *too_many(const char *dir, size_t n)
+{
+	return vmop_error_new(VMOP_ERROR_USAGE,
+			      "%zu sessions in %s; one report reads at most %d: select fewer by "
+			      "time:FROM..TO, with dates",
+			      n, dir, VMOP_SESSIONS_MAX);
+}
+
 struct vmop_error *vmop_session_names_in(const char *dir, const struct vmop_time_window *window,
 					 struct vmop_words *ret)
 {
 	_cleanup_(vmop_words_deinit) struct vmop_words names = {0};
 	_cleanup_(dated_list_deinit) struct dated_list list = {0};
 	uint64_t from_ns, to_ns;
-	vmop_time_window_is_absolute(window, &from_ns, &to_ns);
+	bool is_absolute = vmop_time_window_is_absolute(window, &from_ns, &to_ns);
 	struct vmop_error *err = vmop_session_names_list(dir, &names);
 	if (err)
 		return err;
+	/* Without times no session is left out, and none needs to be opened to count them. */
+	if (!is_absolute && names.n > VMOP_SESSIONS_MAX)
+		return too_many(dir, names.n);
 	list.items = calloc(names.n + 1, sizeof(*list.items));
 	if (!list.items)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < names.n && !err; i++)
+	for (size_t i = 0; i < names.n && !err; i++) {
+		if (vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > READ_MAX_CPU_NS) {
+			vmop_log_warning("%s: %zu of %zu sessions are left out: to read when the "
+					 "others began took too long",
+					 dir, names.n - i, names.n);
+			break;
+		}
 		err = add_dated(&list, dir, names.items[i], from_ns, to_ns);
+	}
 	if (err)
 		return err;
 	if (list.n > VMOP_SESSIONS_MAX)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%zu sessions in %s; one report reads at most %d: select "
-				      "fewer by time:FROM..TO, with dates",
-				      list.n, dir, VMOP_SESSIONS_MAX);
+		return too_many(dir, list.n);
 	if (list.n)
 		qsort(list.items, list.n, sizeof(*list.items), compare_dated);
 	return move_names(&list, ret);

@@ -57,7 +57,7 @@ static struct vmop_error *print_tables(const struct printed *printed, FILE *out)
 				.event = e,
 				.other = other,
 				.with_head = is_first,
-				.with_samples = !width || width >= WIDE_COLUMNS,
+				.is_wide = !width || width >= WIDE_COLUMNS,
 				.max_rows = max_rows(output->format, comparison),
 			};
 			if (!is_first)

@@ -99,8 +99,11 @@ static void print_side(FILE *out, const struct vmop_side *side)
 static void print_side_losses(FILE *out, const struct vmop_side *side)
 {
 	fprintf(out, "%c: losses: ", side->letter);
+	const struct vmop_choice *choice = &side->result.choice;
 	if (!print_losses(out, &side->result.catalog))
 		fputs("none", out);
+	else if (choice->from_ns || choice->to_ns)
+		fputs(" (in the whole session)", out);
 	if (samples_left_out(&side->result))
 		fputs("; too much for one report, some rows or symbols are left out", out);
 }

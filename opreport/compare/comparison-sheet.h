@@ -21,7 +21,7 @@ struct vmop_comparison_sheet_options {
 	bool for_people;
 	size_t event, other;
 	bool with_head;	   /* for people: the lines on the sides */
-	bool with_samples; /* for people: columns of the numbers of samples */
+	bool is_wide;	   /* for people: with the numbers of samples and the ratio's interval */
 	uint64_t max_rows; /* that the format can print; 0: no bound */
 };
 

@@ -4,6 +4,7 @@
  * that it is aligned to the right.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,9 +57,9 @@ static struct vmop_error *add_columns(struct vmop_comparison_sheet *of)
 	char b = of->comparison->sides[of->options.other].letter;
 	const char *unit = is_percent(of) ? " %" : "";
 	struct vmop_error *err = NULL;
-	if (of->options.with_samples)
+	if (of->options.is_wide)
 		err = add(of, COLUMN_SAMPLES_BEFORE, vmop_comparison_sheet_text(of, "in %c", a));
-	if (!err && of->options.with_samples)
+	if (!err && of->options.is_wide)
 		err = add(of, COLUMN_SAMPLES_AFTER, vmop_comparison_sheet_text(of, "in %c", b));
 	if (!err)
 		err = add(of, COLUMN_BEFORE, vmop_comparison_sheet_text(of, "%c%s", a, unit));
@@ -68,7 +69,9 @@ static struct vmop_error *add_columns(struct vmop_comparison_sheet *of)
 		err = add(of, COLUMN_DIFFERENCE,
 			  vmop_comparison_sheet_text(of, "%c - %c, 99 %%", b, a));
 	if (!err)
-		err = add(of, COLUMN_RATIO, vmop_comparison_sheet_text(of, "%c / %c, 99 %%", b, a));
+		err = add(of, COLUMN_RATIO,
+			  vmop_comparison_sheet_text(
+				  of, of->options.is_wide ? "%c / %c, 99 %%" : "%c / %c", b, a));
 	if (!err)
 		err = add(of, COLUMN_CHANGE, "");
 	for (int i = 0; i < VMOP_N_COMPARED_NAMES && !err; i++)
@@ -103,6 +106,16 @@ static struct vmop_interval scaled(struct vmop_interval of, double factor)
 	return factor == 1 ? of : vmop_interval_scale(of, factor);
 }
 
+/* Print a ratio, with its interval if there is room for it. */
+static void print_ratio(const struct vmop_comparison_sheet *of, struct vmop_interval ratio,
+			char *ret)
+{
+	if (of->options.is_wide || !ratio.is_known || isinf(ratio.value))
+		vmop_figure_interval(ratio, false, false, ret);
+	else
+		vmop_figure(ratio.value, false, ret, VMOP_FIGURE_BYTES);
+}
+
 /* Return the cell's text, which the arena or the comparison owns, or NULL without memory. */
 static const char *cell(struct vmop_comparison_sheet *of, const struct shown *shown, int id)
 {
@@ -123,7 +136,7 @@ static const char *cell(struct vmop_comparison_sheet *of, const struct shown *sh
 				     is_percent(of), true, text);
 		break;
 	case COLUMN_RATIO:
-		vmop_figure_interval(shown->difference.ratio, false, false, text);
+		print_ratio(of, shown->difference.ratio, text);
 		break;
 	case COLUMN_CHANGE:
 		return vmop_change_word(shown->difference.change);

@@ -11,7 +11,7 @@
  *   event-slots   which events share a column
  *   time-slots    the intervals that rows by time are made of; time-steps are those of a series
  *   run           walks over the store's samples
- *   take          adds them to tallies, by group
+ *   take          adds them to tallies, by group; run-memo has the places of late ones
  *   symbols       the symbols of an image, from the session or its file
  *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
  *   result        makes the rows, and names their items

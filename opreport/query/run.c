@@ -343,6 +343,7 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 	if (err)
 		return err;
 	err = each_session(&walk, sessions, walk_session);
+	vmop_run_memo_deinit(&walk.memo);
 	if (err)
 		return err;
 	if (!total_samples(ret))

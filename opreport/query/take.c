@@ -179,6 +179,7 @@ struct taking {
 	const struct vmop_db_chunk *piece;
 	size_t at;	       /* the next cell */
 	struct vmop_count all; /* taken, scaled */
+	bool has_memo;
 };
 
 /* Sum the cells of the next run, whose range in the image is *run, and advance behind them. */
@@ -222,6 +223,31 @@ static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
 	return sink->take(sink->arg, &run, ret_wanted);
 }
 
+/* Return whether the cells of runs are looked up in the memo: they have no other receiver. */
+static bool has_memo(const struct taking *taking)
+{
+	const struct vmop_query *query = taking->walk->query;
+	return (query->dimensions & VMOP_BY_SYMBOL) && !query->details && !query->sink &&
+	       taking->place.group != VMOP_NO_GROUP;
+}
+
+/* Take the next run as take_run does, if its cell is known. */
+static bool take_known_run(struct taking *taking)
+{
+	struct vmop_query_walk *walk = taking->walk;
+	uint64_t offset = taking->piece->cells[taking->at].offset - taking->place.shift_bytes;
+	const struct vmop_run *known = vmop_run_memo_find(&walk->memo, taking->place.group, offset);
+	if (!known)
+		return false;
+	struct vmop_tally *cells = &walk->result->cells;
+	struct vmop_count *counts = cells->counts + known->cell * cells->n_slots;
+	struct vmop_symtab_run run = {.start = known->start, .end = known->end};
+	struct vmop_count sum = sum_run(taking, &run);
+	vmop_count_add(&taking->all, sum.samples, sum.weight_events);
+	vmop_count_add(&counts[taking->place.slot], sum.samples, sum.weight_events);
+	return true;
+}
+
 /* Take the cells of the piece from taking->at on that have one symbol. */
 static struct vmop_error *take_run(struct taking *taking)
 {
@@ -247,10 +273,19 @@ static struct vmop_error *take_run(struct taking *taking)
 	if (!(query->dimensions & VMOP_BY_SYMBOL))
 		return NULL;
 	struct vmop_count *counts;
-	err = vmop_tally_at(&result->cells, taking->place.group, start, &counts, NULL);
-	if (!err)
-		vmop_count_add(&counts[taking->place.slot], sum.samples, sum.weight_events);
-	return err;
+	size_t cell;
+	err = vmop_tally_at(&result->cells, taking->place.group, start, &counts, &cell);
+	if (err)
+		return err;
+	vmop_count_add(&counts[taking->place.slot], sum.samples, sum.weight_events);
+	if (taking->has_memo && cell != VMOP_TALLY_LEFT_OUT) {
+		const struct vmop_run known = {.start = run.start,
+					       .end = run.end,
+					       .group = taking->place.group,
+					       .cell = (uint32_t)cell};
+		vmop_run_memo_put(&taking->walk->memo, offset, &known);
+	}
+	return NULL;
 }
 
 /* Add the taken samples of a piece to their row, in a query that is not by symbol. */
@@ -298,7 +333,10 @@ struct vmop_error *vmop_query_take_piece(void *arg, const struct vmop_db_chunk *
 		return err;
 	struct taking taking = {
 		.walk = walk, .piece = piece, .place = last->place, .symtab = last->symtab};
+	taking.has_memo = has_memo(&taking);
 	while (taking.at < piece->n_cells) {
+		if (taking.has_memo && take_known_run(&taking))
+			continue;
 		err = take_run(&taking);
 		if (err)
 			return err;

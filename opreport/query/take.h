@@ -14,6 +14,7 @@
 #include "libutil/error.h"
 #include "libutil/progress.h"
 #include "opreport/query/query.h"
+#include "opreport/query/run-memo.h"
 
 /* Where the samples of one chunk key are added. */
 struct vmop_query_place {
@@ -49,6 +50,7 @@ struct vmop_query_walk {
 	uint64_t *omitted;		   /* by domain; used by find_omitted */
 	unsigned certainties;		   /* selected, as bits 1 << enum vmop_certainty; 0: all */
 	struct vmop_query_last_piece last; /* in a walk over pieces */
+	struct vmop_run_memo memo;	   /* of result->cells; in a walk over pieces */
 };
 
 /*

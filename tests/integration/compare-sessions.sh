@@ -152,6 +152,8 @@ for width in 1 20 80 100 200; do
 	grep -q "12000\|62.50" "$work/out" || fail "--width=$width has no numbers"
 done
 is "a line of 100 columns" "$(compare --width=100 before after | wc -L)" -le 100
+is "intervals of ratios at 100 columns" "$(compare --width=100 before after | grep -c 'B / A, 99 %')" -eq 0
+is "intervals of ratios at 120 columns" "$(compare --width=120 before after | grep -c 'B / A, 99 %')" -ge 1
 
 # ---- call stacks ------------------------------------------------------------------------
 

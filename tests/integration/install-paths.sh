@@ -24,6 +24,16 @@ is "the session directory in --help" "$(grep -cF "(default: $state)" "$work/help
 is "the set-up file in --help" "$(grep -cF "$etc/vmop.conf" "$work/help")" -eq 1
 is "the run directory in vmopd" "$(grep -cF -e "$run" "$root$sbin/vmopd")" -ge 1
 
+# The module that draws charts is found from the program's place.
+if [ -e "$build/.libs/vmop_charts.so" ]; then
+	"$build/tests/fixtures/make-session" "$work/current.vmop" >/dev/null
+	expect 0 '' "$root$bin/vmopreport" --session-dir="$work" --chart=bars -o "$work/bars.svg"
+	is "module" "$(find "$root" -name vmop_charts.so)" = "$root$(directory pkglibdir)/vmop_charts.so"
+	rm "$root$(directory pkglibdir)/vmop_charts.so"
+	expect 3 "$root$(directory pkglibdir)/vmop_charts.so" \
+		"$root$bin/vmopreport" --session-dir="$work" --chart=bars -o "$work/bars.svg"
+fi
+
 # The defaults are system directories, unless configure had options for them.
 told=$(sed -n '1,/^## /s/^  \$ //p' "$build/config.log")
 case $prefix in

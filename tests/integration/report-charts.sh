@@ -142,8 +142,14 @@ for kind in bars bubbles timeline; do
 	draw -l --chart=$kind session:evil -o "$work/evil.pdf"
 	has "evil $kind" "$(words "$work/evil.pdf")" '\xff'
 done
-"$build/tests/fixtures/make-hostile" names 65536 "$sessions/long.vmop" 2>/dev/null || true
-[ ! -e "$sessions/long.vmop" ] || draw --chart=bars session:long -o "$work/long.svg" || fail "long: $(cat "$work/err")"
+for name in symbol image domain event hostname loss; do
+	rm -f "$sessions/long.vmop"
+	"$build/tests/fixtures/make-hostile" long-$name 65536 "$sessions/long.vmop" || fail "no long $name"
+	for kind in bars bubbles timeline; do
+		draw -l --chart=$kind session:long -o "$work/long.svg" || fail "long $name: $(head -c 500 "$work/err")"
+		xmllint --huge --noout "$work/long.svg" || fail "$kind of a long $name is not well-formed"
+	done
+done
 
 # ---- refusals ---------------------------------------------------------------------
 refused() {
@@ -166,4 +172,39 @@ refused 2 '--top' --chart=bars --top=-1 -o "$work/x.svg"
 refused 1 'no samples' --chart=heat time:2001-01-01 -o "$work/x.svg"
 refused 3 '' --chart=bars -o "$work/no-folder/x.svg"
 refused 3 'No space left' --chart=bars --chart-format=pdf -o /dev/full
+
+# ---- the module that draws ----------------------------------------------------------
+if [ -e "$build/.libs/vmop_charts.so" ]; then
+	! ldd "$build/vmopreport" | grep -q cairo || fail "a report without a chart loads cairo"
+	mkdir "$work/bin" "$work/bin/.libs"
+	cp "$build/vmopreport" "$work/bin"
+	module=$work/bin/.libs/vmop_charts.so
+	from_copy() {
+		expect "$1" "$2" "$work/bin/vmopreport" --session-dir="$sessions" --chart=bars -o "$work/copy.svg"
+		[ "$1" -eq 0 ] || [ ! -e "$work/copy.svg" ] || fail "a chart without the module"
+	}
+	from_copy 3 "charts need $module: No such file"
+	cp "$build/.libs/vmop_charts.so" "$module"
+	chmod 757 "$module"
+	from_copy 3 'is not loaded, because another user'
+	chmod 755 "$module"
+	if [ "$(id -u)" -eq 0 ]; then
+		chown 65534 "$module"
+		from_copy 3 'is not loaded, because another user'
+		chown 0 "$module"
+	fi
+	# The module's version stands in it as an array of 32 bytes.
+	python3 - "$module" <<'PYTHON' || fail "no version in the module"
+import re, sys
+data = open(sys.argv[1], "rb").read()
+changed = re.sub(rb"(?<=\0)\d+\.\d+\.\d+(?=\0{20})", lambda found: found[0][:-1] + b"x", data)
+open(sys.argv[1], "wb").write(changed)
+sys.exit(changed == data)
+PYTHON
+	from_copy 3 'is of another version'
+	printf 'no ELF' >"$module"
+	from_copy 3 "charts need $module"
+	cp "$build/.libs/vmop_charts.so" "$module"
+	from_copy 0 ''
+fi
 finish

@@ -116,6 +116,7 @@ is "--format=csv is text without escapes" "$(report -l --format=csv 2>/dev/null 
 make_session --seconds=300 "$sessions/lossy.vmop"
 is "losses in a table" "$(lines 'losses: lost 3' session:lossy)" -eq 1
 expect 0 "losses: lost 3" report session:lossy -n
+expect 0 "losses: lost 3 (in the whole session)" report session:lossy time:-1h..
 expect 0 "losses: lost 3" report session:lossy --format=csv -o /dev/null
 is "losses in json" "$(lines '"count": 3' session:lossy --format=json)" -eq 1
 

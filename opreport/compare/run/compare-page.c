@@ -140,7 +140,7 @@ static struct vmop_error *put_side(const struct vmop_compare_page *page, size_t 
 		.event = page->event,
 		.other = other,
 		.with_head = other == 1,
-		.with_samples = true,
+		.is_wide = true,
 	};
 	struct vmop_comparison_sheet *made = NULL;
 	struct vmop_error *err = vmop_comparison_sheet_create(&options, page->comparison, &made);

@@ -26,10 +26,14 @@ load() {
 #   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or like a boot loader (vmlinux);
 #     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
+#   cpu=MODEL: with its properties (host)
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
+#   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
+#     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
+#   programs=1: it has the programs of the rig's guest_programs
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid=''
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -38,7 +42,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -62,6 +66,9 @@ start_guest() {
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
 	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
 	[ -z "$cid" ] || words="$words rig.vsock=1"
+	# Without its boot program, which is not in L1.
+	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
+		-device virtio-net-pci,netdev=net,romfile=
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
@@ -71,14 +78,30 @@ start_guest() {
 	else
 		set -- "$@" -serial "file:$dir/console"
 	fi
-	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
+	initramfs=/guest/$kernel/initramfs
+	if [ "$programs" = 1 ]; then
+		initramfs=$dir/initramfs
+		cat "/guest/$kernel/initramfs" /rig/guest-programs.cpio >"$initramfs"
+	fi
+	"$program" -accel kvm -cpu "$cpu" -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
 		-nodefaults -no-user-config -display none \
-		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
+		-kernel "/guest/$kernel/$boot" -initrd "$initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/pid"
 	say "START $name pid $!"
+}
+
+# start_spinner NAME: start a guest that only runs, without Linux (spin.S).
+start_spinner() {
+	dir=/tmp/guests/$1
+	mkdir -p "$dir"
+	: >"$dir/console"
+	qemu-system-x86_64 -accel kvm -cpu host -m 16 -machine pc -nodefaults -no-user-config -display none \
+		-kernel /rig/spin -name "$1,debug-threads=on" >"$dir/qemu.log" 2>&1 &
+	echo $! >"$dir/pid"
+	say "START $1 pid $!"
 }
 
 guest_pid() {
@@ -135,6 +158,17 @@ kill_guest() {
 	wait "$(guest_pid "$1")" 2>/dev/null || true
 	rm -f "/dev/shm/$1"
 	say "KILLED $1"
+}
+
+# pack_program NAME FILE: write a program and its libraries as a tar, which a guest unpacks from its second disk
+# (disk=FILE, shell=1): tar -xf /dev/vdb -C /.
+pack_program() {
+	loader=$(echo /lib64/ld-linux-*.so.*)
+	[ -e "$loader" ] || loader=$(echo /lib/ld-linux-*.so.*)
+	program=$(command -v "$1")
+	# shellcheck disable=SC2046 # a list of files
+	tar -chf "$2" -C / "${program#/}" "${loader#/}" \
+		$("$loader" --list "$program" | sed -nE 's@^.* => /([^ ]+) .*@\1@p')
 }
 
 # guest_truth NAME: unpack its output of rig.truth=1 to /results/NAME.truth/{proc,sys,module}.

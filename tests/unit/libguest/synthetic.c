@@ -133,6 +133,28 @@ static bool left_out(const char *type, const char *member, const struct syntheti
 	return false;
 }
 
+/* Return whether the field after field i is in the same inner struct: "sched_info.x". */
+static bool has_neighbour(unsigned int i, const struct synthetic_options *options)
+{
+	const char *member = fields[i].member;
+	return i + 1 < VMOP_LAYOUT_FIELD_COUNT && strcmp(fields[i + 1].type, fields[i].type) == 0 &&
+	       strncmp(fields[i + 1].member, member, strcspn(member, ".") + 1) == 0 &&
+	       !left_out(fields[i].type, fields[i + 1].member, options);
+}
+
+/* Add the inner struct of a member with a dot: struct { T a; } or struct { T a, b; }. */
+static uint32_t btf_inner(struct btf *btf, unsigned int i, uint32_t count)
+{
+	uint32_t id = btf_type(btf, NULL, 0, 4u << 24 | count, 8 * count);
+	for (uint32_t k = 0; k < count; k++) {
+		const char *inner = strchr(fields[i + k].member, '.') + 1;
+		btf_u32(btf, btf_string(btf, inner, strlen(inner)));
+		btf_u32(btf, 1);
+		btf_u32(btf, 64 * k);
+	}
+	return id;
+}
+
 /*
  * Add a struct with its members. A member with a dot becomes a member of an inner struct, so that a
  * look-up walks both levels.
@@ -148,19 +170,18 @@ static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *la
 			continue;
 		size_t len = strcspn(member, ".|");
 		kind[members] = 1;
-		if (member[len] == '.') { /* struct { T len; } */
-			const char *inner = member + len + 1;
-			uint32_t struct_id = btf_type(btf, NULL, 0, 4u << 24 | 1, 8);
-			btf_u32(btf, btf_string(btf, inner, strlen(inner)));
-			btf_u32(btf, 1);
-			btf_u32(btf, 0);
-			kind[members] = struct_id;
-		}
+		bool has_two = member[len] == '.' && has_neighbour(i, options);
+		if (member[len] == '.')
+			kind[members] = btf_inner(btf, i, has_two ? 2 : 1);
 		name[members] = btf_string(btf, member, len);
 		offset[members] = size;
 		layout->value[i] = (int32_t)size;
 		size += bytes_of(type, member);
 		members++;
+		if (has_two) {
+			layout->value[++i] = (int32_t)size;
+			size += 8;
+		}
 	}
 	if (strcmp(type, "kernel_symbol") == 0)
 		size = 16;

@@ -73,6 +73,23 @@ static void untrue_counts_have_a_reason(void **state)
 	vmop_event_set_deinit(&set);
 }
 
+static void only_a_pmu_leaves_out_the_host(void **state)
+{
+	(void)state;
+	struct vmop_event_set set;
+	assert_null(vmop_event_set_resolve(
+		"task-clock:::1:1:0:1,page-faults:::1:1:1:0,{cs,cs:::1:1:0:1}", -1, false, &set));
+	assert_int_equal(set.n, 4);
+	assert_string_equal(set.events[0].reason, VMOP_ONLY_A_PMU_DIVIDES);
+	assert_string_equal(set.events[1].reason, VMOP_ONLY_A_PMU_DIVIDES);
+	assert_non_null(strstr(set.events[2].reason, "of its group"));
+	assert_string_equal(set.events[3].reason, VMOP_ONLY_A_PMU_DIVIDES);
+	assert_null(vmop_set_event_leave_out_host(&set.events[2]));
+	assert_non_null(strstr(set.events[2].name, ":G"));
+	assert_int_equal(set.events[2].attr.exclude_host, 1);
+	vmop_event_set_deinit(&set);
+}
+
 static void too_many_are_refused(void **state)
 {
 	(void)state;
@@ -92,6 +109,7 @@ int main(void)
 		cmocka_unit_test(names_and_groups),
 		cmocka_unit_test(wrong_lists_are_refused),
 		cmocka_unit_test(untrue_counts_have_a_reason),
+		cmocka_unit_test(only_a_pmu_leaves_out_the_host),
 		cmocka_unit_test(too_many_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 	struct vmop_aggregate aggregate;
 	struct seen *added = calloc(1, sizeof(*added));
 	unsigned seed = n_cells;
-	assert_true(vmop_aggregate_init(&aggregate, n_cells, VMOP_AGGREGATE_KEYS_MAX));
+	assert_true(vmop_aggregate_init(&aggregate, n_cells, VMOP_AGGREGATE_KEYS_MAX, 0));
 	uint32_t refused = 0;
 	for (uint32_t i = 0; i < 100003; i++) {
 		uint32_t task = (uint32_t)rand_r(&seed) % KEYS;
@@ -111,7 +111,7 @@ static void moves_and_resets(void **state)
 	struct vmop_aggregate aggregate;
 	struct vmop_sample_key from = key_of(0), to = key_of(1);
 	struct seen *expected = calloc(1, sizeof(*expected));
-	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS, VMOP_AGGREGATE_KEYS_MAX));
+	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS, VMOP_AGGREGATE_KEYS_MAX, 0));
 	assert_true(vmop_aggregate_add(&aggregate, &from, 1, 1, 10));
 	vmop_aggregate_reset(&aggregate);
 	check(&aggregate, expected);
@@ -128,13 +128,42 @@ static void moves_and_resets(void **state)
 	free(expected);
 }
 
+/* The tables stay within their bytes, and give their memory back only while they are empty. */
+static void bounded_and_shrunk(void **state)
+{
+	(void)state;
+	struct vmop_aggregate aggregate;
+	struct vmop_sample_key key = key_of(0);
+	const uint64_t bytes = 8 << 20;
+	assert_true(
+		vmop_aggregate_init(&aggregate, SMALL_CELLS, VMOP_AGGREGATE_STACK_KEYS_MAX, bytes));
+	for (uint64_t round = 0; round < 12; round++) {
+		for (uint64_t i = 0; i < 600000; i++) {
+			key = key_of((uint32_t)(i / 4));
+			vmop_aggregate_add(&aggregate, &key, i, 1, 1);
+		}
+		vmop_aggregate_shrink(&aggregate, SMALL_CELLS);
+		assert_int_not_equal(aggregate.n_cells, 0);
+		vmop_aggregate_reset(&aggregate);
+	}
+	print_message("%u cells, %u keys\n", aggregate.max_cells, aggregate.max_keys);
+	assert_true(aggregate.max_cells > SMALL_CELLS);
+	assert_true(aggregate.max_cells * (sizeof(*aggregate.cells) + 8) +
+			    aggregate.max_keys * (sizeof(*aggregate.keys) + 8) <
+		    bytes);
+	vmop_aggregate_shrink(&aggregate, SMALL_CELLS);
+	assert_int_equal(aggregate.max_cells, SMALL_CELLS);
+	key = key_of(1);
+	assert_true(vmop_aggregate_add(&aggregate, &key, 1, 1, 1));
+	vmop_aggregate_deinit(&aggregate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_of_a_cache_size),
-		cmocka_unit_test(a_table_that_is_larger),
-		cmocka_unit_test(a_table_that_is_full),
-		cmocka_unit_test(moves_and_resets),
+		cmocka_unit_test(a_table_of_a_cache_size), cmocka_unit_test(a_table_that_is_larger),
+		cmocka_unit_test(a_table_that_is_full),	   cmocka_unit_test(moves_and_resets),
+		cmocka_unit_test(bounded_and_shrunk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void stacks_of_a_task_are_one_chunk(void **state)
 	assert_non_null(mkdtemp(rig.folder));
 	snprintf(rig.path, sizeof(rig.path), "%s/session", rig.folder);
 	assert_ok(vmop_db_create(rig.path, &rig.db));
-	assert_true(vmop_aggregate_init(&aggregate, 16384, VMOP_AGGREGATE_STACK_KEYS_MAX));
+	assert_true(vmop_aggregate_init(&aggregate, 16384, VMOP_AGGREGATE_STACK_KEYS_MAX, 0));
 	/* Tasks and stacks take turns, so the keys come in another order. */
 	for (uint32_t i = 0; i < 2 * TASKS * STACKS * OFFSETS; i++) {
 		const struct vmop_sample_key key = {.task = {1 + i % TASKS},

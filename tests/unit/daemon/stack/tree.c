@@ -107,6 +107,40 @@ static struct vmop_stack_node add(struct vmop_stack_tree *tree, struct vmop_stac
 	return node;
 }
 
+/* While memory is short, no frame is added, and each refused stack is counted. */
+static void short_of_memory(void **state)
+{
+	struct rig rig;
+	struct vmop_stack_tree_facts facts;
+	(void)state;
+	begin(&rig, 1000, 100);
+	struct vmop_stack_tree *tree = rig.tree;
+	struct vmop_stack_node mark = vmop_stack_tree_end(tree, VMOP_STACK_COMPLETE);
+	uint32_t first = add(tree, mark, rig.program, 0x10).id.number;
+	/* Nodes that wait for their store stay. */
+	vmop_stack_tree_save_memory(tree, true);
+	assert_int_equal(add(tree, mark, rig.program, 0x10).id.number, first);
+	vmop_stack_tree_save_memory(tree, false);
+	store(&rig);
+	vmop_stack_tree_save_memory(tree, true);
+	mark = vmop_stack_tree_end(tree, VMOP_STACK_TOO_MANY);
+	assert_int_not_equal(end.id.number, 0);
+	assert_int_equal(add(tree, mark, rig.program, 0x10).id.number, 0);
+	assert_int_equal(add(tree, mark, rig.program, 0x20).id.number, 0);
+	vmop_stack_tree_facts(tree, &facts);
+	assert_int_equal(facts.n_short, 2);
+	assert_int_equal(facts.n_generations, 1);
+	store(&rig);
+	vmop_stack_tree_save_memory(tree, false);
+	mark = vmop_stack_tree_end(tree, VMOP_STACK_COMPLETE);
+	assert_true(add(tree, mark, rig.program, 0x10).id.number > first);
+	store(&rig);
+	struct vmop_db_stacks *stacks = load(&rig);
+	assert_int_equal(node_of(stacks, first).offset, 0x10);
+	vmop_db_stacks_destroy(stacks);
+	end(&rig);
+}
+
 static void a_frame_has_one_node(void **state)
 {
 	struct rig rig;
@@ -251,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_has_one_node),
+		cmocka_unit_test(short_of_memory),
 		cmocka_unit_test(nodes_of_a_rolled_back_interval_are_put_again),
 		cmocka_unit_test(an_interval_has_a_bound),
 		cmocka_unit_test(a_full_table_begins_anew),

@@ -70,6 +70,36 @@ static void waiting_threads(void **state)
 	}
 }
 
+/* The numbers of a thread's task_struct, or none if one of the offsets is missing. */
+static void accounts(void **state)
+{
+	static const enum vmop_layout_field fields[] = {
+		VMOP_LAYOUT_TASK_RUN_NS, VMOP_LAYOUT_TASK_WAIT_NS, VMOP_LAYOUT_TASK_RUNS,
+		VMOP_LAYOUT_TASK_USER_NS, VMOP_LAYOUT_TASK_SYSTEM_NS};
+	bool has_all = true;
+	(void)state;
+	open_stacks(false);
+	for (size_t i = 0; i < 5; i++) {
+		has_all &= vmop_layout_has(&made.layout, fields[i]);
+		if (vmop_layout_has(&made.layout, fields[i]))
+			set(made.task[2], fields[i], 1000 + i);
+	}
+	read_threads();
+	const struct vmop_guest_account *account = &seen[1].account;
+	assert_int_equal(account->is_known, has_all);
+	if (has_all) {
+		assert_int_equal(account->run_ns, 1000);
+		assert_int_equal(account->wait_ns, 1001);
+		assert_int_equal(account->n_runs, 1002);
+		assert_int_equal(account->user_ns, 1003);
+		assert_int_equal(account->system_ns, 1004);
+	} else {
+		print_message("# this kernel keeps no account of runs\n");
+		assert_int_equal(account->run_ns, 0);
+	}
+	close_guest();
+}
+
 static void running_and_ended_threads(void **state)
 {
 	(void)state;
@@ -212,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_threads),
+		cmocka_unit_test(accounts),
 		cmocka_unit_test(running_and_ended_threads),
 		cmocka_unit_test_setup_teardown(stacks_elsewhere_are_torn, open_for_stacks,
 						close_after),

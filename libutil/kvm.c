@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/guest/kvm.h"
+#include "libutil/kvm.h"
 
 #include <dirent.h>
 #include <stdio.h>

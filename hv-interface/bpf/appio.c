@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/bpf/appio.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hv-interface/bpf/appio-layout.h"
+#include "hv-interface/bpf/appio-object.h"
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+
+/* Walk over all tasks at most so often: a process can make threads all the time. */
+#define MAX_WALKS 64
+#define BATCH 4096
+
+static const char *const always[] = {"vmop_appio_signal", "vmop_appio_fork", "vmop_appio_exec",
+				     "vmop_appio_exit", "vmop_appio_leave"};
+
+struct vmop_appio {
+	struct bpf_object *object;
+	struct bpf_link *links[10];
+	size_t n_links;
+	struct vmop_appio_settings settings;
+	bool has_fault_function; /* faults are counted where the kernel has handled them */
+	const char *no_faults, *no_uring;
+	int n_cpus;
+	/* Room for one read. */
+	uint32_t *indices;
+	struct vmop_appio_slot *slots;
+	void *per_cpu;
+};
+
+/* ---- what this kernel has ----------------------------------------------------------------- */
+
+/* Return the number of parameters of a function type, or 0 without a type of that name. */
+static unsigned n_parameters(const struct btf *btf, const char *name, uint32_t kind)
+{
+	int id = btf__find_by_name_kind(btf, name, kind);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	while (type && (btf_is_typedef(type) || btf_is_ptr(type) || btf_is_func(type)))
+		type = btf__type_by_id(btf, type->type);
+	return type && btf_is_func_proto(type) ? btf_vlen(type) : 0;
+}
+
+static struct vmop_error *find_kernel(struct vmop_appio *appio)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
+						       "(/sys/kernel/btf/vmlinux)");
+	bool has_calls = n_parameters(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF) == 3;
+	appio->has_fault_function = n_parameters(btf, "handle_mm_fault", BTF_KIND_FUNC) == 4;
+	if (n_parameters(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) != 4)
+		appio->no_faults = "this kernel lets no program see them";
+	/* With the tracepoint's own data: Linux 5.19, and 6.13. */
+	unsigned n = n_parameters(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
+	appio->settings.complete_form =
+		n == 4 ? VMOP_APPIO_COMPLETE_ENTRY : VMOP_APPIO_COMPLETE_RESULT;
+	if (n != 4 && n != 8)
+		appio->no_uring = "this kernel has no tracepoint for them (Linux 5.19 or later)";
+	btf__free(btf);
+	if (!has_calls)
+		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no tracepoint sys_exit");
+	return NULL;
+}
+
+static void fill_tables(struct vmop_appio_settings *settings)
+{
+#if defined(__aarch64__)
+	vmop_appio_calls_of_abi(VMOP_APPIO_ARM64, settings->native);
+	vmop_appio_calls_of_abi(VMOP_APPIO_ARM, settings->compat);
+#else
+	vmop_appio_calls_of_abi(VMOP_APPIO_X86_64, settings->native);
+	vmop_appio_calls_of_abi(VMOP_APPIO_I386, settings->compat);
+#endif
+	vmop_appio_socketcalls(settings->socketcalls);
+	settings->complete = (uint8_t)vmop_appio_call_id("io_uring");
+	const struct vmop_appio_call *call;
+	for (unsigned id = 1; (call = vmop_appio_call(id)); id++) {
+		settings->classes[id] = call->class;
+		settings->forms[id] = call->form;
+	}
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static int log_message(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char *text;
+	(void)level;
+	if (vasprintf(&text, format, args) < 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	vmop_log(VMOP_LOG_DEBUG, "BPF: %s", text);
+	free(text);
+	return 0;
+}
+
+static struct vmop_error *not_permitted(int os_errno)
+{
+	if (os_errno == EPERM || os_errno == EACCES)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "bpf() is not permitted: it needs CAP_BPF and CAP_PERFMON");
+	return vmop_error_new(VMOP_ERROR_CANT, "the kernel refuses the program: %s",
+			      strerror(os_errno));
+}
+
+static struct vmop_error *check_permission(void)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vmop_probe", 4, 4, 1, NULL);
+	if (fd < 0)
+		return not_permitted(errno);
+	close(fd);
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_loop, NULL) == 0)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "this kernel has no bpf_loop (Linux 5.17 or later)");
+	return NULL;
+}
+
+static struct bpf_program *find_program(const struct vmop_appio *appio, const char *name)
+{
+	return bpf_object__find_program_by_name(appio->object, name);
+}
+
+static int map_fd(const struct vmop_appio *appio, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(appio->object, name);
+}
+
+/* Load the programs that are wanted and possible. Return 0 or a negative errno. */
+static int try_load(struct vmop_appio *appio, bool has_times)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop_appio");
+	bpf_object__close(appio->object);
+	appio->object = bpf_object__open_mem(
+		vmop_appio_object, (size_t)(vmop_appio_object_end - vmop_appio_object), &opts);
+	if (!appio->object)
+		return -errno;
+	struct bpf_map *settings =
+		bpf_object__find_map_by_name(appio->object, VMOP_APPIO_SETTINGS_SECTION);
+	if (!settings ||
+	    bpf_map__set_initial_value(settings, &appio->settings, sizeof(appio->settings)) != 0)
+		return -EINVAL;
+	bpf_program__set_autoload(find_program(appio, "vmop_appio_enter"), has_times);
+	bpf_program__set_autoload(find_program(appio, "vmop_appio_fault"),
+				  appio->has_fault_function);
+	bpf_program__set_autoload(find_program(appio, "vmop_appio_exception"),
+				  !appio->has_fault_function && !appio->no_faults);
+	bpf_program__set_autoload(find_program(appio, "vmop_appio_complete"), !appio->no_uring);
+	return bpf_object__load(appio->object);
+}
+
+/* Load, without the parts that this kernel may not have if need be. */
+static struct vmop_error *load(struct vmop_appio *appio, bool has_times)
+{
+	int status = try_load(appio, has_times);
+	if (status < 0 && appio->has_fault_function) {
+		appio->has_fault_function = false;
+		status = try_load(appio, has_times);
+	}
+	if (status < 0 && !appio->no_faults) {
+		appio->no_faults = "this kernel does not let a program see them";
+		status = try_load(appio, has_times);
+	}
+	if (status < 0 && !appio->no_uring) {
+		appio->no_uring = "this kernel does not let a program see them";
+		status = try_load(appio, has_times);
+	}
+	return status < 0 ? not_permitted(-status) : NULL;
+}
+
+static int attach(struct vmop_appio *appio, const char *name)
+{
+	struct bpf_link *link = bpf_program__attach(find_program(appio, name));
+	if (!link)
+		return -errno;
+	appio->links[appio->n_links++] = link;
+	return 0;
+}
+
+static struct vmop_error *attach_all(struct vmop_appio *appio, bool has_times)
+{
+	int status = 0;
+	for (size_t i = 0; status >= 0 && i < sizeof(always) / sizeof(*always); i++)
+		status = attach(appio, always[i]);
+	if (status >= 0 && has_times)
+		status = attach(appio, "vmop_appio_enter");
+	if (status < 0)
+		return not_permitted(-status);
+	if (appio->has_fault_function && attach(appio, "vmop_appio_fault") == 0)
+		appio->no_faults = NULL;
+	else if (appio->has_fault_function ||
+		 (!appio->no_faults && attach(appio, "vmop_appio_exception") < 0))
+		appio->no_faults = "this kernel attaches no program to them";
+	if (!appio->no_uring && attach(appio, "vmop_appio_complete") < 0)
+		appio->no_uring = "this kernel attaches no program to their tracepoint";
+	return NULL;
+}
+
+/* ---- the process -------------------------------------------------------------------------- */
+
+/* Let the kernel walk over all tasks once. Return how many threads it adopted, or a negative errno.
+ */
+static int walk(const struct vmop_appio *appio)
+{
+	char nothing[64];
+	struct bpf_map *data = bpf_object__find_map_by_name(appio->object, ".bss");
+	int fd = bpf_map__fd(data);
+	struct vmop_appio_progress before, after;
+	uint32_t zero = 0;
+	if (bpf_map_lookup_elem(fd, &zero, &before) != 0)
+		return -errno;
+	struct bpf_link *link =
+		bpf_program__attach_iter(find_program(appio, "vmop_appio_adopt"), NULL);
+	if (!link)
+		return -errno;
+	int iterator = bpf_iter_create(bpf_link__fd(link));
+	int os_errno = errno;
+	while (iterator >= 0 && read(iterator, nothing, sizeof(nothing)) > 0)
+		;
+	if (iterator >= 0)
+		close(iterator);
+	bpf_link__destroy(link);
+	if (iterator < 0)
+		return -os_errno;
+	if (bpf_map_lookup_elem(fd, &zero, &after) != 0)
+		return -errno;
+	return (int)(after.n_adopted - before.n_adopted);
+}
+
+struct vmop_error *vmop_appio_adopt(struct vmop_appio *appio, pid_t pid, bool on_exec)
+{
+	struct vmop_appio_member mark = {.mark = on_exec ? VMOP_APPIO_MARK_FOR_EXEC
+							 : VMOP_APPIO_MARK_NOW};
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return vmop_error_os(errno, "process %d", (int)pid);
+	if (bpf_map_update_elem(map_fd(appio, "members"), &fd, &mark, BPF_NOEXIST) != 0)
+		return vmop_error_os(errno, "process %d", (int)pid);
+	int n = walk(appio);
+	for (unsigned i = 1; n > 0 && i < MAX_WALKS; i++)
+		n = walk(appio);
+	return n < 0 ? not_permitted(-n) : NULL;
+}
+
+struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
+{
+	struct vmop_appio *appio = calloc(1, sizeof(*appio));
+	*ret = NULL;
+	if (!appio)
+		return &vmop_error_no_memory;
+	libbpf_set_print(log_message);
+	fill_tables(&appio->settings);
+	appio->n_cpus = libbpf_num_possible_cpus();
+	appio->n_cpus = appio->n_cpus > 0 ? appio->n_cpus : 1;
+	appio->indices = calloc(BATCH, sizeof(*appio->indices));
+	appio->slots = calloc(BATCH, sizeof(*appio->slots));
+	appio->per_cpu = calloc((size_t)appio->n_cpus, sizeof(union {
+					struct vmop_appio_counts counts;
+					struct vmop_appio_losses losses;
+				}));
+	struct vmop_error *err = NULL;
+	if (!appio->indices || !appio->slots || !appio->per_cpu)
+		err = &vmop_error_no_memory;
+	if (!err)
+		err = check_permission();
+	if (!err)
+		err = find_kernel(appio);
+	if (!err)
+		err = load(appio, has_times);
+	if (!err)
+		err = attach_all(appio, has_times);
+	if (err) {
+		vmop_appio_destroy(appio);
+		return err;
+	}
+	*ret = appio;
+	return NULL;
+}
+
+void vmop_appio_stop(struct vmop_appio *appio)
+{
+	while (appio->n_links)
+		bpf_link__destroy(appio->links[--appio->n_links]);
+}
+
+void vmop_appio_destroy(struct vmop_appio *appio)
+{
+	if (!appio)
+		return;
+	vmop_appio_stop(appio);
+	bpf_object__close(appio->object);
+	free(appio->indices);
+	free(appio->slots);
+	free(appio->per_cpu);
+	free(appio);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static struct vmop_error *cannot_read(int os_errno)
+{
+	return vmop_error_os(os_errno, "reading the counts of I/O");
+}
+
+static struct vmop_error *read_tasks(struct vmop_appio *appio, uint32_t n,
+				     const struct vmop_appio_sink *sink)
+{
+	struct vmop_error *err = NULL;
+	if (n > VMOP_APPIO_MAX_TASKS)
+		n = VMOP_APPIO_MAX_TASKS;
+	for (uint32_t i = 1; !err && i <= n; i++) {
+		struct vmop_appio_task task;
+		if (bpf_map_lookup_elem(map_fd(appio, "tasks"), &i, &task) != 0)
+			return cannot_read(errno);
+		task.name[sizeof(task.name) - 1] = '\0';
+		err = sink->put_task(sink->data, i, &task);
+	}
+	return err;
+}
+
+/* Pass n slots of the array's. One that has no key yet is being made. */
+static struct vmop_error *pass_slots(struct vmop_appio *appio, uint32_t n,
+				     const struct vmop_appio_sink *sink)
+{
+	struct vmop_error *err = NULL;
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct vmop_appio_slot *slot = &appio->slots[i];
+		slot->entry.name[sizeof(slot->entry.name) - 1] = '\0';
+		if (slot->key.task)
+			err = sink->put_entry(sink->data, &slot->key, &slot->entry);
+	}
+	return err;
+}
+
+static struct vmop_error *read_entries(struct vmop_appio *appio, uint32_t n_entries,
+				       const struct vmop_appio_sink *sink)
+{
+	struct vmop_error *err = NULL;
+	uint32_t position = 0, *at = NULL, n_read = 0;
+	if (n_entries > VMOP_APPIO_MAX_ENTRIES)
+		n_entries = VMOP_APPIO_MAX_ENTRIES;
+	while (!err && n_read < n_entries) {
+		uint32_t n = n_entries - n_read < BATCH ? n_entries - n_read : BATCH;
+		if (bpf_map_lookup_batch(map_fd(appio, "entries"), at, &position, appio->indices,
+					 appio->slots, &n, NULL) != 0 &&
+		    errno != ENOENT)
+			return cannot_read(errno);
+		if (!n)
+			break;
+		at = &position;
+		n_read += n;
+		err = pass_slots(appio, n, sink);
+	}
+	return err;
+}
+
+static void add_counts(struct vmop_appio_counts *sum, const struct vmop_appio_counts *counts)
+{
+	sum->calls += counts->calls;
+	sum->bytes += counts->bytes;
+	sum->errors += counts->errors;
+	sum->shorts += counts->shorts;
+	sum->ends += counts->ends;
+	sum->interrupted += counts->interrupted;
+	sum->would_block += counts->would_block;
+	sum->time_ns += counts->time_ns;
+}
+
+static struct vmop_error *read_rests(struct vmop_appio *appio, const struct vmop_appio_sink *sink)
+{
+	struct vmop_error *err = NULL;
+	for (uint32_t i = 0; !err && i < VMOP_APPIO_N_RESTS; i++) {
+		const struct vmop_appio_counts *counts = appio->per_cpu;
+		struct vmop_appio_entry entry = {0};
+		struct vmop_appio_key key = {
+			.fd = -1,
+			.call = (uint8_t)(i / VMOP_APPIO_N_KINDS / 2),
+			.direction = (uint8_t)(i / VMOP_APPIO_N_KINDS % 2),
+			.kind = (uint8_t)(i % VMOP_APPIO_N_KINDS),
+		};
+		if (bpf_map_lookup_elem(map_fd(appio, "rests"), &i, appio->per_cpu) != 0)
+			return cannot_read(errno);
+		for (int cpu = 0; cpu < appio->n_cpus; cpu++)
+			add_counts(&entry.counts, &counts[cpu]);
+		if (entry.counts.calls)
+			err = sink->put_entry(sink->data, &key, &entry);
+	}
+	return err;
+}
+
+/* Add up how often the kernel did not run a program: it was running on that CPU. */
+static uint64_t n_missed(const struct vmop_appio *appio)
+{
+	uint64_t sum = 0;
+	struct bpf_program *program;
+	bpf_object__for_each_program(program, appio->object)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(program);
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+static struct vmop_error *read_losses(struct vmop_appio *appio, struct vmop_appio_facts *facts)
+{
+	uint32_t zero = 0;
+	const struct vmop_appio_losses *losses = appio->per_cpu;
+	if (bpf_map_lookup_elem(map_fd(appio, "losses"), &zero, appio->per_cpu) != 0)
+		return cannot_read(errno);
+	for (int cpu = 0; cpu < appio->n_cpus; cpu++) {
+		facts->n_left_out += losses[cpu].n_left_out;
+		facts->n_foreign += losses[cpu].n_foreign;
+		facts->n_restarts += losses[cpu].n_restarts;
+		facts->n_unsure += losses[cpu].n_unsure;
+		facts->n_unread += losses[cpu].n_unread;
+		facts->n_lost_tasks += losses[cpu].n_lost_tasks;
+		facts->file_faults += losses[cpu].file_faults;
+		facts->major_faults += losses[cpu].major_faults;
+		facts->n_unseen_faults += losses[cpu].n_unseen_faults;
+	}
+	facts->n_missed = n_missed(appio);
+	if (!appio->has_fault_function)
+		facts->no_major_faults = "this kernel shows faults only before it handles them";
+	facts->no_faults = appio->no_faults;
+	facts->no_uring = appio->no_uring;
+	return NULL;
+}
+
+struct vmop_error *vmop_appio_read(struct vmop_appio *appio, const struct vmop_appio_sink *sink,
+				   struct vmop_appio_facts *ret)
+{
+	*ret = (struct vmop_appio_facts){0};
+	struct vmop_appio_progress progress;
+	uint32_t zero = 0;
+	int data = bpf_map__fd(bpf_object__find_map_by_name(appio->object, ".bss"));
+	struct vmop_error *err = read_losses(appio, ret);
+	if (!err && bpf_map_lookup_elem(data, &zero, &progress) != 0)
+		err = cannot_read(errno);
+	if (err)
+		return err;
+	ret->n_tasks = progress.n_tasks;
+	err = read_tasks(appio, progress.n_tasks, sink);
+	if (!err)
+		err = read_entries(appio, progress.n_entries, sink);
+	return err ? err : read_rests(appio, sink);
+}

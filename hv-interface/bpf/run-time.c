@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/bpf/run-time.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hv-interface/bpf/run-time-object.h"
+#include "hv-interface/bpf/run-time-open.h"
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+
+/* The inode of the first namespace of process ids: PROC_PID_INIT_INO in linux/proc_ns.h. */
+#define FIRST_PID_NAMESPACE 0xeffffffc
+
+/* ---- what this kernel has ----------------------------------------------------------------- */
+
+static bool has_member(const struct btf *btf, const char *structure, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	for (unsigned i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(type)[i].name_off);
+		if (name && strcmp(name, member) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_turned_off(void)
+{
+	_cleanup_free_ char *words = NULL;
+	struct vmop_error *err = vmop_io_read_file("/proc/cmdline", 65536, &words, NULL);
+	bool ret = false;
+	char *rest;
+	for (char *word = err ? NULL : strtok_r(words, " \n", &rest); word;
+	     word = strtok_r(NULL, " \n", &rest))
+		ret |= strcmp(word, "no-steal-acc") == 0;
+	vmop_error_destroy(err);
+	return ret;
+}
+
+enum vmop_subtracts vmop_kernel_subtracts(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return VMOP_SUBTRACTS_UNKNOWN;
+	bool ret = has_member(btf, "rq", "prev_steal_time_rq");
+	btf__free(btf);
+	return ret && !is_turned_off() ? VMOP_SUBTRACTS_YES : VMOP_SUBTRACTS_NO;
+}
+
+static struct vmop_error *check_namespace(const struct vmop_run_time_options *options)
+{
+	struct stat st;
+	if (!options->tid && !options->tgid)
+		return NULL;
+	if (stat("/proc/self/ns/pid", &st) != 0)
+		return vmop_error_os(errno, "/proc/self/ns/pid");
+	if (st.st_ino != FIRST_PID_NAMESPACE)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "process ids are those of a container, which the BPF program "
+				      "does not know");
+	return NULL;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+/* The program may be a user's: its own messages of libbpf are not for this library to print. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static struct vmop_error *not_permitted(int os_errno)
+{
+	if (os_errno == EPERM || os_errno == EACCES)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "bpf() is not permitted (%s): it needs CAP_BPF and "
+				      "CAP_PERFMON, and no seccomp filter against it",
+				      strerror(os_errno));
+	return vmop_error_new(VMOP_ERROR_CANT, "the kernel refuses the BPF program (%s)",
+			      strerror(os_errno));
+}
+
+static struct bpf_program *find_program(const struct vmop_run_time *run_time, const char *name)
+{
+	return bpf_object__find_program_by_name(run_time->object, name);
+}
+
+static struct vmop_error *set_constants(struct vmop_run_time *run_time)
+{
+	const struct vmop_run_time_options *options = &run_time->options;
+	const struct vmop_steal_clock *clock = &options->clock;
+	const struct vmop_run_time_settings settings = {
+		.clock_variable = clock->variable,
+		.per_cpu_offsets = clock->offsets,
+		.static_key = clock->static_key,
+		.is_xen = clock->kind == VMOP_STEAL_XEN,
+		.tid = (uint32_t)options->tid,
+		.tgid = (uint32_t)options->tgid,
+	};
+	struct bpf_map *map =
+		bpf_object__find_map_by_name(run_time->object, VMOP_RUN_TIME_SETTINGS_SECTION);
+	if (!map || bpf_map__set_initial_value(map, &settings, sizeof(settings)) != 0)
+		return not_permitted(EINVAL);
+	return NULL;
+}
+
+static struct vmop_error *load(struct vmop_run_time *run_time)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop_run_time");
+	run_time->object = bpf_object__open_mem(
+		vmop_run_time_object, (size_t)(vmop_run_time_object_end - vmop_run_time_object),
+		&opts);
+	if (!run_time->object)
+		return not_permitted(errno);
+	struct vmop_error *err = set_constants(run_time);
+	if (err)
+		return err;
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(run_time->object, "tasks"),
+				 run_time->max_tasks);
+	bpf_program__set_autoload(find_program(run_time, "vmop_fork"), run_time->options.tgid != 0);
+	int status = bpf_object__load(run_time->object);
+	if (status < 0)
+		return not_permitted(-status);
+	run_time->tasks_fd = bpf_object__find_map_fd_by_name(run_time->object, "tasks");
+	run_time->cpus_fd = bpf_object__find_map_fd_by_name(run_time->object, "cpus");
+	run_time->settle_fd = bpf_program__fd(find_program(run_time, "vmop_settle"));
+	run_time->ring =
+		ring_buffer__new(bpf_object__find_map_fd_by_name(run_time->object, "ended"),
+				 vmop_run_time_take_record, run_time, NULL);
+	return run_time->ring ? NULL : not_permitted(errno);
+}
+
+/* ---- who subtracts ------------------------------------------------------------------------ */
+
+/* Decide whether the kernel subtracts steal, and set the program's variable. */
+static struct vmop_error *decide(struct vmop_run_time *run_time)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	const uint32_t zero = 0;
+	struct vmop_run_time_state state;
+	int fd = bpf_object__find_map_fd_by_name(run_time->object, VMOP_RUN_TIME_STATE_SECTION);
+	bool is_read = run_time->options.clock.static_key &&
+		       bpf_prog_test_run_opts(bpf_program__fd(find_program(run_time, "vmop_look")),
+					      &opts) == 0;
+	if (bpf_map_lookup_elem(fd, &zero, &state) != 0)
+		return not_permitted(errno);
+	run_time->subtracts = vmop_kernel_subtracts();
+	if (run_time->subtracts == VMOP_SUBTRACTS_UNKNOWN)
+		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
+						       "(/sys/kernel/btf/vmlinux)");
+	/* The key is off without the clock, and with the parameter. */
+	if (is_read && state.key_count == 0)
+		run_time->subtracts = VMOP_SUBTRACTS_NO;
+	state.kernel_subtracts = run_time->subtracts == VMOP_SUBTRACTS_YES;
+	return bpf_map_update_elem(fd, &zero, &state, BPF_ANY) == 0 ? NULL : not_permitted(errno);
+}
+
+enum vmop_subtracts vmop_run_time_subtracts(const struct vmop_run_time *run_time)
+{
+	return run_time->subtracts;
+}
+
+/* ---- start and end ------------------------------------------------------------------------ */
+
+static struct vmop_error *attach(struct vmop_run_time *run_time)
+{
+	static const char *const names[] = {"vmop_switch", "vmop_fork"};
+	for (size_t i = 0; i < (run_time->options.tgid ? 2 : 1); i++) {
+		struct bpf_link *link = bpf_program__attach(find_program(run_time, names[i]));
+		if (!link)
+			return not_permitted(errno);
+		run_time->links[run_time->n_links++] = link;
+	}
+	vmop_run_time_settle(run_time);
+	return NULL;
+}
+
+void vmop_run_time_settle(const struct vmop_run_time *run_time)
+{
+	/* One that is offline has nothing to run. */
+	for (uint32_t cpu = 0; cpu < run_time->n_cpus; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+		bpf_prog_test_run_opts(run_time->settle_fd, &opts);
+	}
+}
+
+bool vmop_run_time_own_steal(const struct vmop_run_time *run_time, uint64_t *ret_steal_ns)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	uint64_t key;
+	struct vmop_run_time_entry entry;
+	if (bpf_prog_test_run_opts(run_time->settle_fd, &opts) != 0 ||
+	    bpf_map_get_next_key(run_time->tasks_fd, NULL, &key) != 0 ||
+	    bpf_map_lookup_elem(run_time->tasks_fd, &key, &entry) != 0)
+		return false;
+	*ret_steal_ns = entry.amounts.steal_ns;
+	return true;
+}
+
+/* Create it with libbpf's messages turned off. */
+static struct vmop_error *start(struct vmop_run_time *run_time)
+{
+	struct vmop_error *err = check_namespace(&run_time->options);
+	if (!err)
+		err = load(run_time);
+	if (!err)
+		err = decide(run_time);
+	if (!err)
+		err = vmop_run_time_table_init(run_time);
+	return err ? err : attach(run_time);
+}
+
+struct vmop_error *vmop_run_time_create(const struct vmop_run_time_options *options,
+					struct vmop_run_time **ret)
+{
+	struct vmop_run_time *run_time = calloc(1, sizeof(*run_time));
+	*ret = NULL;
+	if (!run_time)
+		return &vmop_error_no_memory;
+	int n_cpus = libbpf_num_possible_cpus();
+	run_time->n_cpus = n_cpus > 0 ? (uint32_t)n_cpus : 1;
+	run_time->options = *options;
+	run_time->max_tasks = options->tid ? 2 : VMOP_RUN_TIME_MAX_TASKS;
+	libbpf_print_fn_t print = libbpf_set_print(print_nothing);
+	struct vmop_error *err = start(run_time);
+	libbpf_set_print(print);
+	if (err) {
+		vmop_run_time_destroy(run_time);
+		return err;
+	}
+	*ret = run_time;
+	return NULL;
+}
+
+void vmop_run_time_destroy(struct vmop_run_time *run_time)
+{
+	if (!run_time)
+		return;
+	while (run_time->n_links)
+		bpf_link__destroy(run_time->links[--run_time->n_links]);
+	ring_buffer__free(run_time->ring);
+	bpf_object__close(run_time->object);
+	vmop_run_time_table_deinit(&run_time->table);
+	vmop_error_destroy(run_time->err);
+	free(run_time);
+}
