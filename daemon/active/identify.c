@@ -138,12 +138,14 @@ static const struct vmop_domain *domain_of(const struct vmop_domains *domains, u
 	return NULL;
 }
 
-/* Compare a claim with the memory of one guest. READ: it is right; ABSENT: not, or not yet. */
+/* Compare a claim with the memory of one guest. READ: it is right; WAITS: not known yet. */
 static enum vmop_guest_probed compare(struct vmop_guests *guests, const struct vmop_domain *domain,
 				      const struct vmop_active_claim *claim)
 {
-	const struct vmop_guest_probe probe = {
-		.pid = claim->proof.pid, .address = claim->proof.address, .comm = "vmopd"};
+	const struct vmop_guest_probe probe = {.pid = claim->proof.pid,
+					       .address = claim->proof.address,
+					       .since_ns = claim->claimed_ns,
+					       .comm = "vmopd"};
 	uint8_t bytes[VMOP_GUEST_PROBE_BYTES];
 	enum vmop_guest_probed probed = vmop_guests_probe(guests, domain, &probe, bytes);
 	if (probed == VMOP_GUEST_PROBE_READ && memcmp(bytes, claim->nonce, sizeof(bytes)) != 0)
@@ -172,8 +174,12 @@ static void check(struct vmop_active_links *links, struct vmop_active_candidates
 		const struct vmop_domain *domain = domain_of(domains, candidate->vmm_pid);
 		if (!domain || vmop_active_links_has(links, candidate->vmm_pid))
 			continue;
-		if (!can_connect(candidate, domains->root, now_ns) ||
-		    compare(guests, domain, claim) != VMOP_GUEST_PROBE_READ)
+		if (!can_connect(candidate, domains->root, now_ns))
+			continue;
+		enum vmop_guest_probed probed = compare(guests, domain, claim);
+		if (probed == VMOP_GUEST_PROBE_WAITS)
+			vmop_active_links_hold(links, claim, now_ns);
+		if (probed != VMOP_GUEST_PROBE_READ)
 			continue;
 		/* The bytes were read before: is it the same process still? */
 		if (!has_ended(candidate->pidfd))

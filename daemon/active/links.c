@@ -189,7 +189,7 @@ static bool take_proof(struct slot *slot, const struct vmop_active_frame *frame,
 	    !vmop_active_proof_decode(frame->payload, &slot->claim.proof))
 		return false;
 	slot->stage = CLAIMED;
-	slot->since_ns = now_ns;
+	slot->since_ns = slot->claim.claimed_ns = now_ns;
 	return true;
 }
 
@@ -299,6 +299,14 @@ static struct slot *slot_of(struct vmop_active_links *links, const struct vmop_a
 			       !memcmp(slot->claim.nonce, claim->nonce, sizeof(claim->nonce))
 		       ? slot
 		       : NULL;
+}
+
+void vmop_active_links_hold(struct vmop_active_links *links, const struct vmop_active_claim *claim,
+			    uint64_t now_ns)
+{
+	struct slot *slot = slot_of(links, claim);
+	if (slot && now_ns - claim->claimed_ns < VMOP_ACTIVE_HOLD_NS)
+		slot->since_ns = now_ns;
 }
 
 void vmop_active_links_refuse(struct vmop_active_links *links,

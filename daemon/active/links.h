@@ -56,6 +56,7 @@ void vmop_active_links_pump(struct vmop_active_links *links, uint64_t now_ns);
 struct vmop_active_claim {
 	unsigned link; /* index of the connection */
 	uint32_t cid;
+	uint64_t claimed_ns; /* when the reply came */
 	struct vmop_active_proof proof;
 	uint8_t nonce[VMOP_ACTIVE_NONCE_BYTES];
 };
@@ -75,6 +76,13 @@ bool vmop_active_links_claim(const struct vmop_active_links *links, unsigned *at
 bool vmop_active_links_accept(struct vmop_active_links *links,
 			      const struct vmop_active_claim *claim, uint32_t vmm_pid, int pidfd,
 			      uint64_t now_ns);
+/*
+ * Give a claim more time, because some guest's memory cannot be read yet: at most
+ * VMOP_ACTIVE_HOLD_NS in all.
+ */
+#define VMOP_ACTIVE_HOLD_NS (600 * VMOP_NS_PER_S)
+void vmop_active_links_hold(struct vmop_active_links *links, const struct vmop_active_claim *claim,
+			    uint64_t now_ns);
 /* End the connection of a claim that is not true. */
 void vmop_active_links_refuse(struct vmop_active_links *links,
 			      const struct vmop_active_claim *claim, uint64_t now_ns);

@@ -467,20 +467,22 @@ enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *rea
 	return vmop_guest_table_build(reader->opener.guest, mapping, host_path, ret);
 }
 
-bool vmop_guest_reader_probe(struct vmop_guest_reader *reader, const struct vmop_guest_probe *probe,
-			     uint8_t ret[VMOP_GUEST_PROBE_BYTES])
+enum vmop_guest_probed vmop_guest_reader_probe(struct vmop_guest_reader *reader,
+					       const struct vmop_guest_probe *probe,
+					       uint8_t ret[VMOP_GUEST_PROBE_BYTES])
 {
 	if (!reader->code || !reader->tasks)
-		return false;
+		return VMOP_GUEST_PROBE_WAITS;
 	const struct vmop_guest_process *process =
 		vmop_guest_snapshot_by_pid(reader->tasks->snapshot, probe->pid);
 	if (process && !strcmp(process->comm, probe->comm) &&
 	    vmop_guest_read_process(reader->opener.guest, process->task, process->pid,
 				    process->start_time_ns, probe->address, ret,
 				    VMOP_GUEST_PROBE_BYTES))
-		return true;
+		return VMOP_GUEST_PROBE_READ;
 	expedite_snapshot(reader);
-	return false;
+	return reader->listed_ns < probe->since_ns ? VMOP_GUEST_PROBE_WAITS
+						   : VMOP_GUEST_PROBE_ABSENT;
 }
 
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,

@@ -88,16 +88,22 @@ enum vmop_code_state vmop_guest_reader_build_table(struct vmop_guest_reader *rea
 struct vmop_guest_probe {
 	uint32_t pid;
 	uint64_t address;
-	char comm[16]; /* the name that the process must have */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: the process has been there since then */
+	char comm[16];	   /* the name that the process must have */
 };
 #define VMOP_GUEST_PROBE_BYTES 32
 
-/*
- * Read that place. Return false if the guest has no such process, or no page there; a list of the
- * processes is made soon then.
- */
-bool vmop_guest_reader_probe(struct vmop_guest_reader *reader, const struct vmop_guest_probe *probe,
-			     uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
+enum vmop_guest_probed {
+	/* No kernel is known yet, or no list of processes since since_ns, or others are first. */
+	VMOP_GUEST_PROBE_WAITS,
+	VMOP_GUEST_PROBE_READ,
+	VMOP_GUEST_PROBE_ABSENT, /* there is no such process or page now */
+};
+
+/* Read that place. Unless it is READ, a list of the processes is made soon. */
+enum vmop_guest_probed vmop_guest_reader_probe(struct vmop_guest_reader *reader,
+					       const struct vmop_guest_probe *probe,
+					       uint8_t ret[VMOP_GUEST_PROBE_BYTES]);
 
 /* Set *ret to the answer to a request about contexts, which the caller owns. */
 void vmop_guest_reader_answer(struct vmop_guest_reader *reader,

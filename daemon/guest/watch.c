@@ -176,13 +176,14 @@ static void serve_probe(struct vmop_guest_watch *watch, struct watched *watched)
 	if (!watched->probe.is_wanted || watched->probe.is_done)
 		return;
 	pthread_mutex_unlock(&watch->worker.lock);
-	bool is_read = vmop_guest_reader_probe(watched->reader, &place, bytes);
+	enum vmop_guest_probed probed = vmop_guest_reader_probe(watched->reader, &place, bytes);
 	pthread_mutex_lock(&watch->worker.lock);
 	/* The owner can have given it up, and want another place. */
-	if (memcmp(&watched->probe.place, &place, sizeof(place)) != 0)
+	if (probed == VMOP_GUEST_PROBE_WAITS ||
+	    memcmp(&watched->probe.place, &place, sizeof(place)) != 0)
 		return;
 	memcpy(watched->probe.bytes, bytes, sizeof(bytes));
-	watched->probe.is_read = is_read;
+	watched->probe.is_read = probed == VMOP_GUEST_PROBE_READ;
 	watched->probe.is_done = true;
 }
 
@@ -621,6 +622,7 @@ enum vmop_guest_probed vmop_guest_watch_probe(struct vmop_guest_watch *watch,
 	memset(&place, 0, sizeof(place)); /* places are compared with their padding */
 	place.pid = probe->pid;
 	place.address = probe->address;
+	place.since_ns = probe->since_ns;
 	memcpy(place.comm, probe->comm, strnlen(probe->comm, sizeof(place.comm) - 1));
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);

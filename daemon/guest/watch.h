@@ -130,12 +130,6 @@ bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_gu
 /* Wait up to wait_ms until all requests are answered: at the end of a session. */
 void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms);
 
-enum vmop_guest_probed {
-	VMOP_GUEST_PROBE_WAITS, /* it will be read, or another place of the guest is read first */
-	VMOP_GUEST_PROBE_READ,
-	VMOP_GUEST_PROBE_ABSENT, /* there is no such process or page now */
-};
-
 /*
  * Read a place in the memory of a guest's process, to compare it. Repeat the call as long as it
  * returns WAITS; another result is returned once. ABSENT also for unknown domains. *ret is set only

@@ -296,6 +296,43 @@ static void a_guest_that_is_not_named(void **state)
 	assert_true(is_bound_within(PATIENCE_MS));
 }
 
+/* As long as a guest's kernel is not known, a claim waits, and no guest is blamed. */
+static void a_guest_that_boots(void **state)
+{
+	(void)state;
+	uint8_t *ready = malloc(SYNTHETIC_RAM_BYTES);
+	assert_non_null(ready);
+	memcpy(ready, made.ram, SYNTHETIC_RAM_BYTES);
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	connects(CID);
+	claims(AGENT_PID, ADDRESS);
+	for (unsigned i = 0; i < 10; i++) {
+		assert_false(is_bound_within(50));
+		now_ns += VMOP_ACTIVE_CHECK_WAIT_NS;
+	}
+	assert_int_equal(vmop_active_links_losses(links)->n_unproven, 0);
+	memcpy(made.ram, ready, SYNTHETIC_RAM_BYTES);
+	free(ready);
+	write_nonce();
+	assert_true(is_bound_within(PATIENCE_MS));
+}
+
+static void a_guest_that_never_boots(void **state)
+{
+	(void)state;
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	connects(CID);
+	claims(AGENT_PID, ADDRESS);
+	for (uint64_t waited_ns = 0; waited_ns <= VMOP_ACTIVE_HOLD_NS + VMOP_ACTIVE_CHECK_WAIT_NS;
+	     waited_ns += VMOP_ACTIVE_CHECK_WAIT_NS) {
+		assert_int_equal(vmop_active_links_losses(links)->n_unproven, 0);
+		step();
+		now_ns += VMOP_ACTIVE_CHECK_WAIT_NS;
+	}
+	step();
+	assert_int_equal(vmop_active_links_losses(links)->n_unproven, 1);
+}
+
 /* A new file of the session lists the guests anew: until then, the connection stays. */
 static void a_guest_that_is_not_listed_for_a_while(void **state)
 {
@@ -348,6 +385,8 @@ int main(void)
 		TEST(a_process_of_another_name),
 		cmocka_unit_test_setup_teardown(a_guest_without_a_vsock, begin_without_vsock, end),
 		TEST(a_guest_that_is_not_named),
+		TEST(a_guest_that_boots),
+		TEST(a_guest_that_never_boots),
 		TEST(a_guest_that_is_not_listed_for_a_while),
 		TEST(a_vmm_that_ended),
 	};
