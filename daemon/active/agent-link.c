@@ -135,11 +135,14 @@ static bool link_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESS
 	return true;
 }
 
-/* A line that finds no room is dropped: the next one replaces it. */
+/*
+ * Send a line. One that finds no room is dropped: the next one replaces it. Before the host's first
+ * line none is sent: the answer to a session before is no proof.
+ */
 static bool link_write(struct vmop_active_store *store, const char *line)
 {
 	struct vmop_agent_link *link = (struct vmop_agent_link *)store;
-	if (!link->is_up)
+	if (!link->is_up || !link->was_served)
 		return false;
 	vmop_active_link_send(&link->link, VMOP_ACTIVE_FRAME_LINE, line, (uint32_t)strlen(line));
 	exchange(link);

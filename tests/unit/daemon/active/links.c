@@ -586,6 +586,17 @@ static void a_session_over_the_channel(void **state)
 		assert_int_equal(agent.active.stage, VMOP_ACTIVE_IDLE);
 	}
 	served = NULL;
+	/* The next session of the host has a new channel. The agent still has its last answer. */
+	vmop_active_links_destroy(links);
+	assert_ok(vmop_active_links_create(-1, &links));
+	for (unsigned i = 0; i < 100; i++) {
+		agent_looks(&agent);
+		if (!vmop_agent_link_is_up(agent.link))
+			usleep(20000);
+		pump();
+	}
+	is_identified(&agent);
+	assert_int_equal(losses()->n_rubbish, 0);
 	vmop_agent_link_destroy(agent.link);
 }
 
