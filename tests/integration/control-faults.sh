@@ -133,14 +133,15 @@ expect 0 "" control --shutdown
 
 # -- a full disk
 mkdir "$work/small"
-if mount -t tmpfs -o size=8m,mode=755 tmpfs "$work/small" 2>/dev/null; then
-	# The symbols of guests that happen to run could take all of it.
+if mount -t tmpfs -o size=32m,mode=755 tmpfs "$work/small" 2>/dev/null; then
+	# Room for the code of a compiler that happens to run, which can be 4 MB in a second, twice: in the
+	# WAL and in the file. The symbols of guests could take all of it.
 	refuse 0 "sampling" control --start --event=cpu-clock:4000Hz --separate=all \
 		--passive-domains=none --session-dir="$work/small"
 	wait_samples 2000
 	expect 0 "" control --dump
 	stored=$(fact "$work/small/current.vmop" samples)
-	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
+	head -c 40000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	until [ "$(member failures)" -gt 0 ]; do sleep 0.1; done
 	expect 0 "No space left" control --status
 	is "warnings in the log" "$(grep -c 'No space left' "$VMOP_RUNDIR/vmopd.log")" -eq 1
@@ -154,7 +155,7 @@ if mount -t tmpfs -o size=8m,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	is "word of it in the log" "$(grep -c 'can be written again' "$VMOP_RUNDIR/vmopd.log")" -eq 1
 	expect 0 "" control --shutdown
 	# So full that no session can begin.
-	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
+	head -c 40000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	refuse 3 "No space left" control --start
 	umount "$work/small"
 else
