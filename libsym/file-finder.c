@@ -201,6 +201,16 @@ static struct vmop_error *try_image_folder(struct search *search, const char *fo
 	return try_image(search, AT_FDCWD, last);
 }
 
+/* Try the vmlinux in a folder, which only a build-id tells from another kernel's. */
+static struct vmop_error *try_kernel(struct search *search, const char *folder)
+{
+	_cleanup_free_ char *path = NULL;
+	if (search->found || !search->ref->addresses || !search->ref->build_id.len_bytes)
+		return NULL;
+	return asprintf(&path, "%s/vmlinux", folder) < 0 ? &vmop_error_no_memory
+							 : try_image(search, AT_FDCWD, path);
+}
+
 /* Try path under the container's root and under the root directory, unless they are not allowed. */
 static struct vmop_error *try_roots(struct search *search, const char *path)
 {
@@ -283,8 +293,11 @@ static struct vmop_error *search_all(struct search *search, const char *path)
 	if (!err && !search->found)
 		err = try_roots(search, path);
 	for (char **folder = search->finder->image_paths; *folder && !err && !search->found;
-	     folder++)
+	     folder++) {
 		err = try_image_folder(search, *folder, path);
+		if (!err)
+			err = try_kernel(search, *folder);
+	}
 	if (!err && !search->found)
 		err = try_build_id(search);
 	return err;

@@ -5,6 +5,7 @@
 
 #include "libsym/dwarf/inline-index.h"
 #include "libsym/dwarf/search.h"
+#include "libsym/link-base.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 
@@ -70,6 +71,7 @@ struct vmop_error *vmop_inlines_open(struct vmop_inlines *inlines, const struct 
 				     struct vmop_inline_index **ret, const char **ret_reason)
 {
 	struct vmop_inline_index *found = NULL;
+	uint64_t base = 0;
 	*ret = NULL;
 	*ret_reason = out_of_time;
 	if (vmop_inlines_are_over(inlines))
@@ -79,7 +81,13 @@ struct vmop_error *vmop_inlines_open(struct vmop_inlines *inlines, const struct 
 	struct vmop_error *err = vmop_dwarf_search(vmop_resolver_finder(inlines->resolver), ref,
 						   &inlines->budget, use_file, &found, ret_reason);
 	if (found)
-		inlines->indexes[inlines->n++] = *ret = found;
+		inlines->indexes[inlines->n++] = found;
+	if (!err && found && ref->addresses)
+		err = vmop_link_base(inlines->resolver, ref, &base, ret_reason);
+	if (!err && found && !*ret_reason) {
+		vmop_inline_index_set_base(found, base);
+		*ret = found;
+	}
 	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
 	*ret_reason = inlines->budget.spent == VMOP_SYM_COST_CPU_TIME ? out_of_time

@@ -38,9 +38,10 @@ struct vmop_error *vmop_inlines_open(struct vmop_inlines *inlines, const struct 
 				     struct vmop_inline_index **ret, const char **ret_reason);
 
 /*
- * Set ret_names to the functions inlined at an offset of the image's file, innermost first, and
- * *ret_n to their number, 0 if there are none. Names are mangled where the language mangles them;
- * inlines owns them. False: there is too little CPU time left, or the image takes too much memory.
+ * Set ret_names to the functions inlined at an offset of the image's file or, with ref's addresses,
+ * from the kernel's _text, innermost first, and *ret_n to their number, 0 if there are none. Names
+ * are mangled where the language mangles them; inlines owns them. False: there is too little CPU
+ * time left, or the image takes too much memory.
  */
 bool vmop_inlines_find(struct vmop_inlines *inlines, struct vmop_inline_index *index,
 		       uint64_t offset, const char *ret_names[VMOP_INLINES_MAX], size_t *ret_n);

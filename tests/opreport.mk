@@ -183,6 +183,7 @@ report_integration_tests = \
 	tests/integration/annotate-guest.sh \
 	tests/integration/annotate-generated.sh \
 	tests/integration/annotate-hostile.sh \
+	tests/integration/annotate-kernel.sh \
 	tests/integration/archive-hostile.sh \
 	tests/integration/archive-real.sh \
 	tests/integration/annotate-source.sh \

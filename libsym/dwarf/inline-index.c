@@ -30,6 +30,7 @@ struct unit {
 struct vmop_inline_index {
 	struct vmop_dwarf_units units;
 	struct unit *indexed; /* by unit */
+	uint64_t base;	      /* of offsets */
 };
 
 /* ---- a unit ----------------------------------------------------------------- */
@@ -177,12 +178,17 @@ static bool find_in_unit(struct vmop_inline_index *index, struct unit *unit, uin
 					  VMOP_DWARF_STEPS_PER_ENTRY * (*ret_n + 1));
 }
 
+void vmop_inline_index_set_base(struct vmop_inline_index *index, uint64_t base)
+{
+	index->base = base;
+}
+
 bool vmop_inline_index_find(struct vmop_inline_index *index, uint64_t offset,
 			    const char *ret_names[VMOP_INLINE_INDEX_MAX], size_t *ret_n)
 {
 	uint64_t address;
 	*ret_n = 0;
-	uint32_t unit = vmop_dwarf_units_find(&index->units, offset, &address);
+	uint32_t unit = vmop_dwarf_units_find(&index->units, index->base + offset, &address);
 	return unit == VMOP_RANGE_NONE ||
 	       find_in_unit(index, &index->indexed[unit], address, ret_names, ret_n);
 }

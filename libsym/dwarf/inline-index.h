@@ -31,6 +31,9 @@ struct vmop_error *vmop_inline_index_create(const struct vmop_elf_file *dwarf,
 					    struct vmop_inline_index **ret);
 void vmop_inline_index_destroy(struct vmop_inline_index *index); /* NULL is allowed */
 
+/* Add base to each offset that is looked up from now on. */
+void vmop_inline_index_set_base(struct vmop_inline_index *index, uint64_t base);
+
 /*
  * Set ret_names to the functions inlined at that offset of the program, innermost first, and *ret_n
  * to their number, 0 if there are none. Names are mangled where the language mangles them; the

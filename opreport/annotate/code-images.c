@@ -152,9 +152,10 @@ struct vmop_error *vmop_code_images_inlined(struct vmop_code_images *images, siz
 	const char *why;
 	struct vmop_error *err = NULL;
 	*ret_n = 0;
-	if (!item->has_inlines && has_file(images, image))
-		err = vmop_symbols_open_inlines(images->result->symbols, image, images->inlines,
-						&item->inlines, &why);
+	if (!item->has_inlines && has_file(images, image)) {
+		const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, image);
+		err = vmop_inlines_open(images->inlines, &ref, &item->inlines, &why);
+	}
 	item->has_inlines = true;
 	if (!err && item->inlines)
 		vmop_inlines_find(images->inlines, item->inlines, offset, ret_names, ret_n);
