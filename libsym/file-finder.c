@@ -201,14 +201,21 @@ static struct vmop_error *try_image_folder(struct search *search, const char *fo
 	return try_image(search, AT_FDCWD, last);
 }
 
-/* Try the vmlinux in a folder, which only a build-id tells from another kernel's. */
+/*
+ * Try vmlinux, or NAME.ko of the module [NAME], in a folder. Only a build-id tells it from that of
+ * another kernel.
+ */
 static struct vmop_error *try_kernel(struct search *search, const char *folder)
 {
+	const struct vmop_image_ref *ref = search->ref;
 	_cleanup_free_ char *path = NULL;
-	if (search->found || !search->ref->addresses || !search->ref->build_id.len_bytes)
+	size_t len = ref->path ? strlen(ref->path) : 0;
+	bool is_module = ref->module_symbols && len > 2 && !strchr(ref->path, '/');
+	if (search->found || (!ref->addresses && !is_module) || !ref->build_id.len_bytes)
 		return NULL;
-	return asprintf(&path, "%s/vmlinux", folder) < 0 ? &vmop_error_no_memory
-							 : try_image(search, AT_FDCWD, path);
+	int n = is_module ? asprintf(&path, "%s/%.*s.ko", folder, (int)len - 2, ref->path + 1)
+			  : asprintf(&path, "%s/vmlinux", folder);
+	return n < 0 ? &vmop_error_no_memory : try_image(search, AT_FDCWD, path);
 }
 
 /* Try path under the container's root and under the root directory, unless they are not allowed. */

@@ -7,6 +7,8 @@
 
 #include "libsym/build-id.h"
 
+struct vmop_symtab;
+
 /* An image to resolve. The fields are those of a session file. */
 struct vmop_image_ref {
 	const char *path;
@@ -18,6 +20,11 @@ struct vmop_image_ref {
 	 * nothing. Without a build-id only image_paths are searched.
 	 */
 	bool is_elsewhere;
+	/*
+	 * Of a kernel module, "[NAME]": the symbols that it had in memory, by offset from its first
+	 * code, as the offsets are; otherwise NULL. They show how its relocatable file was loaded.
+	 */
+	const struct vmop_symtab *module_symbols;
 };
 
 #endif

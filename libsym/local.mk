@@ -36,6 +36,7 @@ libsym_libsym_la_SOURCES = \
 	libsym/dwarf/inline-index.c libsym/dwarf/inline-index.h \
 	libsym/dwarf/line-cost.c libsym/dwarf/line-cost.h \
 	libsym/dwarf/line-index.c libsym/dwarf/line-index.h \
+	libsym/dwarf/module-place.c libsym/dwarf/module-place.h \
 	libsym/dwarf/search.c libsym/dwarf/search.h \
 	libsym/dwarf/units.c libsym/dwarf/units.h \
 	libsym/inlines.c libsym/inlines.h \

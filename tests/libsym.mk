@@ -14,6 +14,7 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/dwarf/inline-index \
 	tests/unit/libsym/dwarf/line-cost \
 	tests/unit/libsym/dwarf/line-index \
+	tests/unit/libsym/dwarf/module-place \
 	tests/unit/libsym/file-answers \
 	tests/unit/libsym/found-files \
 	tests/unit/libsym/inlines \
@@ -72,6 +73,8 @@ tests_unit_libsym_dwarf_line_cost_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_dwarf_line_cost_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_dwarf_line_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
 tests_unit_libsym_dwarf_line_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_module_place_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
+tests_unit_libsym_dwarf_module_place_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_file_answers_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_file_answers_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_found_files_CPPFLAGS = $(libsym_test_cppflags)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libsym/dwarf/module-place.h"
 #include "libutil/elf/compressed.h"
 
 /* Behind each section. */
@@ -177,6 +178,12 @@ static struct vmop_error *read_parts(const struct vmop_elf_file *elf, const stru
 					   : read_bytes(elf, parts[i].section, to)))
 			return elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path)
 						  : damaged(elf, name_at(i + 1));
+		struct vmop_error *err = elf->is_placed
+						 ? vmop_module_relocate(elf, parts[i].section, to,
+									parts[i].plain_bytes)
+						 : NULL;
+		if (err)
+			return err;
 		if (parts[LINE].section && (i == STR || i == LINE_STR))
 			cut_strings(to, parts[i].plain_bytes);
 	}
@@ -187,7 +194,7 @@ static bool is_readable(const struct vmop_elf_file *elf)
 {
 	const GElf_Ehdr *header = &elf->header;
 	return header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+	       (header->e_type == ET_EXEC || header->e_type == ET_DYN || elf->is_placed);
 }
 
 struct vmop_error *vmop_debug_sections_read(const struct vmop_elf_file *elf,

@@ -28,8 +28,8 @@ enum vmop_debug_subject { VMOP_DEBUG_FUNCTIONS, VMOP_DEBUG_LINES };
 /*
  * Copy the sections of elf, whose budget pays for them. ret->bytes stays NULL, without an error, if
  * there is no .debug_info or .debug_abbrev, or no .debug_line where it is wanted, and in files for
- * big-endian or 32-bit machines and in relocatable ones. VMOP_ERROR_LIMIT: the budget ran out.
- * VMOP_ERROR_CORRUPT: a section is damaged.
+ * big-endian or 32-bit machines and in relocatable ones, unless they are placed (module-place.h).
+ * VMOP_ERROR_LIMIT: the budget ran out. VMOP_ERROR_CORRUPT: a section is damaged.
  */
 struct vmop_error *vmop_debug_sections_read(const struct vmop_elf_file *elf,
 					    enum vmop_debug_subject subject,

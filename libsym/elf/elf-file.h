@@ -45,6 +45,7 @@ struct vmop_elf_file {
 	size_t n_loads;
 	char *section_names;		/* the section name table; NULL: none */
 	size_t section_names_len_bytes; /* up to the last NUL, inclusive */
+	bool is_placed;			/* a module: see libsym/dwarf/module-place.h */
 	uint64_t charged_bytes;		/* memory charged to the budget for the tables above */
 };
 

@@ -87,6 +87,31 @@ static bool has_file(const struct vmop_code_images *images, size_t image)
 	}
 }
 
+/* Return whether an image can have a file with DWARF that libsym reads. */
+static bool has_dwarf(const struct vmop_code_images *images, size_t image)
+{
+	return has_file(images, image) ||
+	       vmop_catalog_image(&images->result->catalog, image)->kind == VMOP_IMAGE_MODULE;
+}
+
+/*
+ * Set *ret to the reference for an image's DWARF. *ret_has is false if there can be none, as for a
+ * module without symbols.
+ */
+static struct vmop_error *find_ref(const struct vmop_code_images *images, size_t image,
+				   struct vmop_image_ref *ret, bool *ret_has)
+{
+	struct vmop_symbols *symbols = images->result->symbols;
+	const char *why;
+	*ret = vmop_symbols_ref(symbols, image);
+	*ret_has = has_dwarf(images, image);
+	if (!*ret_has || has_file(images, image))
+		return NULL;
+	struct vmop_error *err = vmop_symbols_of(symbols, image, &ret->module_symbols, &why);
+	*ret_has = !err && ret->module_symbols && ret->build_id.len_bytes;
+	return err;
+}
+
 /* Return a reason with a remedy in place of one of libsym's. */
 static const char *with_remedy(const struct vmop_code_images *images, size_t image, const char *why)
 {
@@ -95,6 +120,12 @@ static const char *with_remedy(const struct vmop_code_images *images, size_t ima
 	case VMOP_IMAGE_GUEST_KERNEL:
 		return "no vmlinux of this kernel was found; its debug package, --image-path or "
 		       "DEBUGINFOD_URLS gives one";
+	case VMOP_IMAGE_MODULE:
+		return why && strcmp(why, "no such file") != 0 &&
+				       strcmp(why, "no DWARF was found") != 0
+			       ? why
+			       : "no DWARF of this module was found; its debug package, "
+				 "--image-path or DEBUGINFOD_URLS gives it";
 	default:
 		return why && !strcmp(why, "no DWARF was found")
 			       ? "no DWARF was found; its debug package, or DEBUGINFOD_URLS, gives "
@@ -107,7 +138,7 @@ static const char *why_no_file(const struct vmop_code_images *images, size_t ima
 {
 	switch (vmop_catalog_image(&images->result->catalog, image)->kind) {
 	case VMOP_IMAGE_MODULE:
-		return "DWARF of kernel modules is not read";
+		return "the session has no build-id of the module, or no symbols";
 	case VMOP_IMAGE_ANON:
 		return "generated code has no file";
 	case VMOP_IMAGE_NONE:
@@ -124,11 +155,12 @@ static struct vmop_error *open_lines(struct vmop_code_images *images, size_t num
 		return NULL;
 	image->has_lines = true;
 	image->no_lines = why_no_file(images, number);
-	if (!has_file(images, number))
-		return NULL;
-	const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, number);
-	struct vmop_error *err =
-		vmop_lines_open(images->lines, &ref, &image->lines, &image->no_lines);
+	struct vmop_image_ref ref;
+	bool can_have;
+	struct vmop_error *err = find_ref(images, number, &ref, &can_have);
+	if (err || !can_have)
+		return err;
+	err = vmop_lines_open(images->lines, &ref, &image->lines, &image->no_lines);
 	image->no_lines = image->lines ? NULL : with_remedy(images, number, image->no_lines);
 	return err;
 }
@@ -152,11 +184,14 @@ struct vmop_error *vmop_code_images_inlined(struct vmop_code_images *images, siz
 	const char *why;
 	struct vmop_error *err = NULL;
 	*ret_n = 0;
-	if (!item->has_inlines && has_file(images, image)) {
-		const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, image);
-		err = vmop_inlines_open(images->inlines, &ref, &item->inlines, &why);
+	if (!item->has_inlines) {
+		struct vmop_image_ref ref;
+		bool can_have;
+		item->has_inlines = true;
+		err = find_ref(images, image, &ref, &can_have);
+		if (!err && can_have)
+			err = vmop_inlines_open(images->inlines, &ref, &item->inlines, &why);
 	}
-	item->has_inlines = true;
 	if (!err && item->inlines)
 		vmop_inlines_find(images->inlines, item->inlines, offset, ret_names, ret_n);
 	return err;

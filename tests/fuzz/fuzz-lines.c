@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as an ELF file with DWARF: the source lines at offsets of it. */
+/* Any bytes as an ELF file with DWARF, or as a module: the source lines at offsets of it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libsym/dwarf/line-index.h"
+#include "libsym/dwarf/module-place.h"
 #include "libsym/elf/elf-file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
@@ -29,6 +30,21 @@ static void look_up(struct vmop_line_index *index, struct vmop_sym_budget *budge
 	}
 }
 
+/* Place the sections of a module by the symbols of the corpus's modules, then without any. */
+static struct vmop_error *place(struct vmop_elf_file *elf)
+{
+	struct vmop_symbol *symbols = calloc(2, sizeof(*symbols));
+	struct vmop_symtab *symtab;
+	check(symbols != NULL);
+	symbols[0] = (struct vmop_symbol){.offset = 0, .len_bytes = 8, .name = "hot"};
+	symbols[1] = (struct vmop_symbol){.offset = 12, .len_bytes = 7, .name = "rare"};
+	struct vmop_error *err = vmop_symtab_adopt(symbols, 2, &symtab);
+	check(!err);
+	err = vmop_module_place(elf, symtab);
+	vmop_symtab_destroy(symtab);
+	return err ? err : vmop_module_place(elf, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct vmop_sym_budget budget;
@@ -42,7 +58,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		vmop_error_destroy(err);
 		return 0;
 	}
-	err = vmop_line_index_create(elf, elf, &index);
+	index = NULL;
+	err = place(elf);
+	if (!err)
+		err = vmop_line_index_create(elf, elf, &index);
 	check(!err || !index);
 	vmop_error_destroy(err);
 	if (index)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vmopannotate on code of a guest's kernel that the session does not have: lines, inlined functions and
-# instructions come from a vmlinux with the kernel's build-id. Each is compared with binutils' answer.
+# vmopannotate on code of a guest's kernel and of a module, which the session does not have: lines, inlined
+# functions and the kernel's instructions come from files with their build-ids. Each is compared with
+# binutils' answer.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 export LC_ALL=C
@@ -51,10 +52,10 @@ instructions() {
 		is_in { sub(/:/, "", $1); print $1, $2 }'
 }
 
-# compare CSV FILE FUNCTION: compare the function's rows, one an address, with binutils.
+# compare CSV FILE FUNCTION [SECTION]: compare the function's rows, one an address, with binutils.
 compare() {
 	instructions "$2" "$3" | cut -d ' ' -f 1 >"$work/addresses"
-	addr2line -i -f -a -e "$2" <"$work/addresses" >"$work/answers"
+	addr2line -i -f -a ${4:+-j "$4"} -e "$2" <"$work/addresses" >"$work/answers"
 	python3 - "$1" "$work/answers" "$3" <<'END' || fail "$3 differs from binutils: $(cat "$1" "$work/answers")"
 import csv, sys
 # address: [(function, file, line)...], innermost first
@@ -76,7 +77,7 @@ for row in csv.DictReader(open(sys.argv[1])):
         key = (row["file"].rsplit("/", 1)[-1], row["line"], row["inlined"])
         got[key] = got.get(key, 0) + int(row["samples"])
 assert wanted == got, f"wanted {wanted}, got {got}"
-assert any(key[2] == "inner < middle" for key in got)
+assert sys.argv[3] != "hot" or any(key[2] == "inner < middle" for key in got)
 END
 }
 
@@ -123,4 +124,127 @@ compare "$work/csv" "$work/vmlinux" hot
 # A vmlinux of another build is not the guest's.
 (cd "$work" && objcopy -R .note.gnu.build-id vmlinux images/vmlinux 2>/dev/null)
 expect 0 "no vmlinux of this kernel was found" annotate "$sessions/guest.vmop" --image-path="$work/images" domain:g1
+
+# ---- a module: two sections of code, data between, and code that is gone after the start ----
+cat >"$work/more.c" <<'END'
+extern volatile int sink;
+void first(int n);
+__attribute__((noinline, section(".init.text"))) int begin(void)
+{
+	return sink;
+}
+__attribute__((noinline, section(".text.unlikely"))) void rare(int n)
+{
+	first(n);
+	sink += 7;
+}
+END
+(cd "$work" && for name in code more; do
+	"$compiler" -g -O1 -c -fno-pie -fno-stack-protector -fno-asynchronous-unwind-tables -o $name.o $name.c
+done && ld -r --build-id=0x$id -o module.ko more.o code.o)
+# rows SHIFT: print symbols and samples of the module. The kernel puts .text.unlikely where the file has it.
+align() {
+	echo $((($1 + $2 - 1) / $2 * $2))
+}
+rows() {
+	objdump -h "$work/module.ko" | awk '$2 ~ /^\.text/ { print $2, $3, substr($7, 4) }' >"$work/sections"
+	at=0
+	while read -r section size power; do
+		at=$(align "$at" $((1 << power)))
+		objdump -t -j "$section" "$work/module.ko" | sed -n 's/^\([0-9a-f]*\) .* F .*\t\([0-9a-f]*\) \(.*\)$/\1 \2 \3/p' |
+			while read -r value length name; do
+				printf 'symbol %08x %s %s\n' $((at + 0x$value + $1)) "$length" "$name"
+				instructions "$work/module.ko" "$name" | while read -r address _; do
+					printf 'samples %08x 10\n' $((at + 0x$address + $1))
+				done
+			done
+		at=$((at + 0x$size))
+	done <"$work/sections"
+}
+make_module() {
+	rm -f "$sessions/$1.vmop"
+	rows "$2" | sort | "$build/tests/fixtures/make-image" "$3" '[code]' "$4" "$sessions/$1.vmop"
+}
+make_module module 0 module $id
+is "sections of code" "$(wc -l <"$work/sections")" -eq 2
+no_dwarf="no DWARF of this module was found"
+expect 0 "$no_dwarf" annotate "$sessions/module.vmop"
+check_module() {
+	annotate "$sessions/module.vmop" "$@" --format=csv >"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+	compare "$work/csv" "$work/module.ko" hot .text
+	compare "$work/csv" "$work/module.ko" first .text
+	compare "$work/csv" "$work/module.ko" rare .text.unlikely
+}
+# By its name, and as a debug file without code.
+rm "$work/images/vmlinux"
+cp "$work/module.ko" "$work/images/code.ko"
+check_module --image-path="$work/images"
+expect 0 "sink += 7;" annotate "$sessions/module.vmop" --image-path="$work/images" --search-dirs="$work"
+objcopy --only-keep-debug --compress-debug-sections "$work/module.ko" "$debug/${id#ab}.debug"
+check_module
+# A module of a guest.
+make_module module 0 guest-module $id
+check_module domain:g1
+# Where the module is not where its file says, nothing is shown of it.
+make_module shifted 16 module $id
+expect 0 "its file does not fit the symbols that it had in memory" annotate "$sessions/shifted.vmop"
+make_module nameless 0 module ''
+expect 0 "the session has no build-id of the module" annotate "$sessions/nameless.vmop" --image-path="$work/images"
+make_module other 0 module 0000000000000000000000000000000000000001
+expect 0 "$no_dwarf" annotate "$sessions/other.vmop"
+expect 0 "its build-id differs" annotate "$sessions/other.vmop" --image-path="$work/images"
+
+# ---- a real module, where the headers of a kernel are installed ----
+headers=$(find /lib/modules -maxdepth 2 -name build 2>/dev/null | head -1)
+mkdir "$work/real"
+echo 'obj-m := code.o
+ccflags-y := -g' >"$work/real/Makefile"
+cat >"$work/real/code.c" <<'END'
+#include <linux/module.h>
+static int value = 3;
+module_param(value, int, 0444);
+static __always_inline int inner(int n)
+{
+	int i, sum = 0;
+	for (i = 0; i < n; i++)
+		sum += i * READ_ONCE(value);
+	return sum;
+}
+static __always_inline int middle(int n)
+{
+	return inner(n + READ_ONCE(value));
+}
+int hot(int n);
+noinline int hot(int n)
+{
+	pr_info("%d\n", n);
+	return middle(n) + 1;
+}
+EXPORT_SYMBOL_GPL(hot);
+static __cold noinline void rare(void)
+{
+	pr_err("%d\n", hot(3));
+}
+static int __init begin(void)
+{
+	rare();
+	return 0;
+}
+module_init(begin);
+MODULE_LICENSE("GPL");
+END
+if [ -z "$headers" ] || ! MAKEFLAGS='' make -s -C "$headers" M="$work/real" modules >"$work/err" 2>&1; then
+	echo "not tested: a module that the kernel's makefiles build"
+	finish
+fi
+mv "$work/real/code.ko" "$work/module.ko"
+real_id=$(readelf -n "$work/module.ko" | sed -n 's/.*Build ID: //p')
+make_module module 0 module "$real_id"
+rm "$debug/${id#ab}.debug"
+cp "$work/module.ko" "$work/images/code.ko"
+annotate "$sessions/module.vmop" --image-path="$work/images" --format=csv >"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+for function in hot rare; do
+	compare "$work/csv" "$work/module.ko" $function "$(objdump -t "$work/module.ko" |
+		sed -n "s/.* F \(.*\)\t.* $function\$/\1/p")"
+done
 finish
