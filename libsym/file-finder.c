@@ -210,7 +210,7 @@ static struct vmop_error *try_kernel(struct search *search, const char *folder)
 	const struct vmop_image_ref *ref = search->ref;
 	_cleanup_free_ char *path = NULL;
 	size_t len = ref->path ? strlen(ref->path) : 0;
-	bool is_module = ref->module_symbols && len > 2 && !strchr(ref->path, '/');
+	bool is_module = ref->is_module && len > 2 && !strchr(ref->path, '/');
 	if (search->found || (!ref->addresses && !is_module) || !ref->build_id.len_bytes)
 		return NULL;
 	int n = is_module ? asprintf(&path, "%s/%.*s.ko", folder, (int)len - 2, ref->path + 1)

@@ -20,9 +20,11 @@ struct vmop_image_ref {
 	 * nothing. Without a build-id only image_paths are searched.
 	 */
 	bool is_elsewhere;
+	bool is_module; /* path is "[NAME]", for a kernel module */
 	/*
-	 * Of a kernel module, "[NAME]": the symbols that it had in memory, by offset from its first
-	 * code, as the offsets are; otherwise NULL. They show how its relocatable file was loaded.
+	 * Of a module whose DWARF is wanted: the symbols that it had in memory, by offset from its
+	 * first code, as the offsets are; otherwise NULL. They show how its relocatable file was
+	 * loaded.
 	 */
 	const struct vmop_symtab *module_symbols;
 };

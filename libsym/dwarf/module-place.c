@@ -11,6 +11,9 @@
 #define SECTION_MAX_BYTES ((uint64_t)1 << 30)
 #define ALIGN_MAX_BYTES ((uint64_t)64 << 10)
 
+/* The kernel's names are shorter, and few functions are one. */
+enum { NAME_MAX_BYTES = 512, ALIASES_MAX = 16 };
+
 enum { STEPS_PER_SYMBOL = 64, STEPS_PER_RELOCATION = 4 };
 
 /* What the symbols say of a section's place. */
@@ -49,9 +52,9 @@ static bool has_name(const struct vmop_symtab *symtab, const struct vmop_symbol 
 {
 	size_t n;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	const struct vmop_symbol *end = symbols + n;
-	for (uint64_t offset = at->offset; at < end && at->offset == offset; at++)
-		if (!strcmp(at->name, name))
+	size_t left = n - (size_t)(at - symbols);
+	for (size_t i = 0; i < left && i < ALIASES_MAX && at[i].offset == at->offset; i++)
+		if (!strcmp(at[i].name, name))
 			return true;
 	return false;
 }
@@ -80,7 +83,8 @@ static bool judge_all(const struct vmop_elf_file *elf, const struct vmop_symtab 
 		    !vmop_elf_table_symbol(table, i, &symbol))
 			return !elf->budget->spent;
 		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-		    symbol.st_shndx >= elf->n_sections || symbol.st_name >= names->len_bytes)
+		    symbol.st_shndx >= elf->n_sections || symbol.st_name >= names->len_bytes ||
+		    strnlen(names->bytes + symbol.st_name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 			continue;
 		const GElf_Shdr *section = &elf->sections[symbol.st_shndx];
 		if (!section->sh_addr || symbol.st_value >= section->sh_size)

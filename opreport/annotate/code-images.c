@@ -87,13 +87,6 @@ static bool has_file(const struct vmop_code_images *images, size_t image)
 	}
 }
 
-/* Return whether an image can have a file with DWARF that libsym reads. */
-static bool has_dwarf(const struct vmop_code_images *images, size_t image)
-{
-	return has_file(images, image) ||
-	       vmop_catalog_image(&images->result->catalog, image)->kind == VMOP_IMAGE_MODULE;
-}
-
 /*
  * Set *ret to the reference for an image's DWARF. *ret_has is false if there can be none, as for a
  * module without symbols.
@@ -104,8 +97,8 @@ static struct vmop_error *find_ref(const struct vmop_code_images *images, size_t
 	struct vmop_symbols *symbols = images->result->symbols;
 	const char *why;
 	*ret = vmop_symbols_ref(symbols, image);
-	*ret_has = has_dwarf(images, image);
-	if (!*ret_has || has_file(images, image))
+	*ret_has = has_file(images, image);
+	if (!ret->is_module)
 		return NULL;
 	struct vmop_error *err = vmop_symbols_of(symbols, image, &ret->module_symbols, &why);
 	*ret_has = !err && ret->module_symbols && ret->build_id.len_bytes;

@@ -320,6 +320,8 @@ static bool is_wanted(const struct finding *finding, size_t index)
 	case VMOP_IMAGE_KERNEL:
 	case VMOP_IMAGE_GUEST_KERNEL:
 		return !finding->request->exclude_dependent;
+	case VMOP_IMAGE_MODULE: /* its DWARF */
+		return !finding->request->exclude_dependent && item->build_id_len_bytes;
 	default: /* the session has all of it */
 		return false;
 	}

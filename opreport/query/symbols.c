@@ -343,6 +343,7 @@ struct vmop_image_ref vmop_symbols_ref(const struct vmop_symbols *symbols, size_
 	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, image);
 	struct vmop_image_ref ref = ref_of(symbols, item);
 	ref.addresses = item->kind == VMOP_IMAGE_KERNEL || item->kind == VMOP_IMAGE_GUEST_KERNEL;
+	ref.is_module = item->kind == VMOP_IMAGE_MODULE;
 	return ref;
 }
 

@@ -182,6 +182,14 @@ check_module --image-path="$work/images"
 expect 0 "sink += 7;" annotate "$sessions/module.vmop" --image-path="$work/images" --search-dirs="$work"
 objcopy --only-keep-debug --compress-debug-sections "$work/module.ko" "$debug/${id#ab}.debug"
 check_module
+# An archive has the debug file.
+if [ -x "$build/vmoparchive" ]; then
+	expect 0 "" "$build/vmoparchive" --root="$work/root" "session:$sessions/module.vmop" --output="$work/module.tar.zst"
+	expect 0 "" "$build/vmoparchive" --import="$work/module.tar.zst" --output-directory="$work/imported"
+	"$build/vmopannotate" --threshold=0 --archive="$work/imported" --format=csv >"$work/csv" 2>"$work/err" ||
+		fail "$(cat "$work/err")"
+	compare "$work/csv" "$work/module.ko" hot .text
+fi
 # A module of a guest.
 make_module module 0 guest-module $id
 check_module domain:g1
