@@ -83,7 +83,7 @@ static uint64_t sum_reclaimable(const char *dir, const struct version *version)
 	return sum;
 }
 
-/* Take the limit of the cgroup at dir if it leaves less memory than the one so far. */
+/* Take the limit of the cgroup at dir if it leaves less memory than *ret does. */
 static void look_at(const char *dir, const struct version *version, struct vmop_memory_limit *ret)
 {
 	uint64_t limit = read_number(dir, version->limits[0]);
@@ -135,7 +135,8 @@ static bool find_mount(const char *root, const struct version *version, char ret
 	return is_found;
 }
 
-/* Return the path of the daemon's cgroup in that hierarchy, a part of text; NULL: there is none. */
+/* Return the path of the daemon's cgroup in that hierarchy, a part of text, or NULL if it has none.
+ */
 static char *find_path(char *text, const struct version *version)
 {
 	char *state = NULL;

@@ -38,7 +38,7 @@ struct vmop_session {
 	void *arg;
 
 	struct vmop_agent_messages *mail;  /* of the source; NULL: no active domains */
-	struct vmop_active_guests *active; /* of KVM; NULL: none are named */
+	struct vmop_active_guests *active; /* of KVM; NULL: no guest is named */
 	struct vmop_source *source;
 	struct vmop_source_stats
 		at_file_start;	       /* the source's counters at the start of this file */

@@ -31,6 +31,19 @@ struct vmop_appio_counts {
 	uint64_t time_ns; /* 0 without times; that of a copy is the read's */
 };
 
+static inline void vmop_appio_counts_add(struct vmop_appio_counts *sum,
+					 const struct vmop_appio_counts *counts)
+{
+	sum->calls += counts->calls;
+	sum->bytes += counts->bytes;
+	sum->errors += counts->errors;
+	sum->shorts += counts->shorts;
+	sum->ends += counts->ends;
+	sum->interrupted += counts->interrupted;
+	sum->would_block += counts->would_block;
+	sum->time_ns += counts->time_ns;
+}
+
 struct vmop_appio_key {
 	uint32_t task; /* number of the thread, from 1 on; 0: left out */
 	int32_t fd;    /* -1: none */

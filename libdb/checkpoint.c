@@ -187,7 +187,7 @@ static int connect(struct vmop_checkpoints *self)
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, VMOP_VFS);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(self->sqlite, PRAGMAS, NULL, NULL, NULL);
-	/* To set the version to what it is writes the first page and changes nothing. */
+	/* Setting the version to its own value writes the first page and changes nothing. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(self->sqlite, "PRAGMA user_version", read_version, &self->restart,
 				  NULL);

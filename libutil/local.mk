@@ -38,7 +38,7 @@ libutil_libcompressed_la_SOURCES = libutil/elf/compressed.c libutil/elf/compress
 libutil_libcompressed_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
 libutil_libcompressed_la_LIBADD = $(ZLIB_LIBS) $(ZSTD_LIBS)
 
-# For those who call Xen.
+# Calls to Xen.
 if HAVE_XEN
 noinst_LTLIBRARIES += libutil/libxen.la
 libutil_libxen_la_SOURCES = libutil/xen/domctl.c libutil/xen/domctl.h libutil/xen/silence.c libutil/xen/silence.h

@@ -137,7 +137,7 @@ static bool link_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESS
 
 /*
  * Send a line. One that finds no room is dropped: the next one replaces it. Before the host's first
- * line none is sent: the answer to a session before is no proof.
+ * line the agent sends no line: the answer to an earlier session is no proof.
  */
 static bool link_write(struct vmop_active_store *store, const char *line)
 {

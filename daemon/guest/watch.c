@@ -590,7 +590,7 @@ void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wai
 /* A place that its owner did not ask for again in this time is given up. */
 #define PROBE_LASTS_NS (5 * VMOP_NS_PER_S)
 
-/* Ask for the place, or take what was read there. The lock is held. */
+/* Request the place, or take the bytes that were read there. The lock is held. */
 static enum vmop_guest_probed take_probe(struct watched *watched,
 					 const struct vmop_guest_probe *place, uint64_t now_ns,
 					 uint8_t ret[VMOP_GUEST_PROBE_BYTES])

@@ -64,8 +64,8 @@ struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler);
 void vmop_profiler_drained(struct vmop_profiler *profiler);
 
 /*
- * While memory is short, give back what can be built again, and keep no further call stacks. Call
- * it after a flush.
+ * While memory is short, give back tables that can be built again, and keep no further call stacks.
+ * Call it after a flush.
  */
 void vmop_profiler_save_memory(struct vmop_profiler *profiler, bool is_short);
 
@@ -109,8 +109,8 @@ void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
 void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before);
 
 /*
- * Return the table of domains; and the state of the guests that are read, or NULL: none is. Both
- * are for active guests (daemon/active/), valid as long as the profiler is not detached.
+ * Return the table of domains; and the state of the guests that are read, or NULL if no guest is.
+ * Both are for active guests (daemon/active/), valid as long as the profiler is not detached.
  */
 struct vmop_domains *vmop_profiler_domains(struct vmop_profiler *profiler);
 struct vmop_guests *vmop_profiler_guests(struct vmop_profiler *profiler);

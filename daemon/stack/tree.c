@@ -279,7 +279,7 @@ void vmop_stack_tree_stored(struct vmop_stack_tree *tree)
 		grow(tree);
 }
 
-/* Give back the pages of the nodes: their memory is the table's alone. */
+/* Give back the pages of the nodes: only the table uses their memory. */
 static void release_pages(struct vmop_stack_tree *tree)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);

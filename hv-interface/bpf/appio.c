@@ -362,18 +362,6 @@ static struct vmop_error *read_entries(struct vmop_appio *appio, uint32_t n_entr
 	return err;
 }
 
-static void add_counts(struct vmop_appio_counts *sum, const struct vmop_appio_counts *counts)
-{
-	sum->calls += counts->calls;
-	sum->bytes += counts->bytes;
-	sum->errors += counts->errors;
-	sum->shorts += counts->shorts;
-	sum->ends += counts->ends;
-	sum->interrupted += counts->interrupted;
-	sum->would_block += counts->would_block;
-	sum->time_ns += counts->time_ns;
-}
-
 static struct vmop_error *read_rests(struct vmop_appio *appio, const struct vmop_appio_sink *sink)
 {
 	struct vmop_error *err = NULL;
@@ -389,7 +377,7 @@ static struct vmop_error *read_rests(struct vmop_appio *appio, const struct vmop
 		if (bpf_map_lookup_elem(map_fd(appio, "rests"), &i, appio->per_cpu) != 0)
 			return cannot_read(errno);
 		for (int cpu = 0; cpu < appio->n_cpus; cpu++)
-			add_counts(&entry.counts, &counts[cpu]);
+			vmop_appio_counts_add(&entry.counts, &counts[cpu]);
 		if (entry.counts.calls)
 			err = sink->put_entry(sink->data, &key, &entry);
 	}

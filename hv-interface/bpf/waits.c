@@ -249,7 +249,7 @@ enum vmop_exit_machine vmop_waits_machine(const struct vmop_waits *waits)
 
 /* ---- guests and threads --------------------------------------------------------------------- */
 
-/* Return the slot of a watched thread with these low bits of its id, or 0: there is none. */
+/* Return the slot of a watched thread with these low bits of its id, or 0 if no thread has them. */
 static uint32_t slot_with(const struct vmop_waits *waits, uint32_t place)
 {
 	for (uint32_t i = 1; i < VMOP_WAITS_MAX_VICTIMS; i++) {

@@ -36,8 +36,8 @@ static char *module_path(const char *program)
 }
 
 /*
- * Return whether the module is as safe as the program: nobody can have put it there who could not
- * have replaced the program, too.
+ * Return whether the module is as safe as the program: only users who can replace the program can
+ * have put it there.
  */
 static bool is_as_safe(const struct stat *module, const struct stat *program)
 {

@@ -30,7 +30,7 @@ struct vmop_run_memo {
 /* The offsets that share a bucket.  A run is stored for each block in which it was looked up. */
 #define VMOP_RUN_MEMO_BLOCK_BYTES 1024
 
-/* Of more runs in a bucket, only the last ones are found. */
+/* In a bucket with more runs, only the last ones are found. */
 #define VMOP_RUN_MEMO_MAX_STEPS 16
 
 static inline size_t vmop_run_memo_bucket(const struct vmop_run_memo *memo, uint32_t group,

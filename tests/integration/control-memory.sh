@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The memory limit of vmopd's cgroup: sampling goes on with less, and what is dropped is counted by name. A real
+# The memory limit of vmopd's cgroup: sampling goes on with less, and counts its losses by name. A real
 # cgroup, of version 2 or 1.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"

@@ -8,6 +8,9 @@
 #include "libutil/escape.h"
 #include "libutil/json.h"
 
+/* The column of the table at which values begin. */
+#define VALUE_COLUMN 27
+
 void vmop_hv_report_init(struct vmop_hv_report *report)
 {
 	*report = (struct vmop_hv_report){.groups = json_object()};
@@ -106,10 +109,30 @@ static void print_escaped(const char *text, FILE *out)
 	vmop_escape_print(text, strlen(text), vmop_escape_locale(), out);
 }
 
+/* Print words with commas between them in lines of 80 columns, and each sentence on a line. */
+static void print_list(const json_t *list, FILE *out)
+{
+	size_t i, column = VALUE_COLUMN;
+	const json_t *element;
+	json_array_foreach ((json_t *)(uintptr_t)list, i, element) {
+		const char *text = json_string_value(element);
+		bool is_word = !strchr(text, ' ');
+		size_t width = strlen(text) + strlen(", ");
+		if (i && is_word)
+			fputc(',', out);
+		if (i && (!is_word || column + width > 80)) {
+			fprintf(out, "\n%-*s", VALUE_COLUMN, "");
+			column = VALUE_COLUMN;
+		} else if (i) {
+			fputc(' ', out);
+		}
+		print_escaped(text, out);
+		column += width;
+	}
+}
+
 static void print_value(const json_t *value, FILE *out)
 {
-	size_t i;
-	const json_t *element;
 	if (json_is_string(value)) {
 		print_escaped(json_string_value(value), out);
 	} else if (json_is_integer(value)) {
@@ -117,13 +140,7 @@ static void print_value(const json_t *value, FILE *out)
 	} else if (json_is_boolean(value)) {
 		fputs(json_is_true(value) ? "yes" : "no", out);
 	} else if (json_is_array(value)) {
-		json_array_foreach ((json_t *)(uintptr_t)value, i, element) {
-			/* Sentences get a line each. */
-			bool is_word = !strchr(json_string_value(element), ' ');
-			if (i)
-				fprintf(out, is_word ? ", " : "\n  %-24s ", "");
-			print_value(element, out);
-		}
+		print_list(value, out);
 	} else {
 		fputs("n/a: ", out);
 		print_escaped(json_string_value(json_object_get(value, "reason")), out);

@@ -44,26 +44,14 @@ enum vmop_stat_io_sum vmop_stat_io_sum_of(const struct vmop_appio_key *key)
 	}
 }
 
-void vmop_stat_io_counts_add(struct vmop_appio_counts *sum, const struct vmop_appio_counts *counts)
-{
-	sum->calls += counts->calls;
-	sum->bytes += counts->bytes;
-	sum->errors += counts->errors;
-	sum->shorts += counts->shorts;
-	sum->ends += counts->ends;
-	sum->interrupted += counts->interrupted;
-	sum->would_block += counts->would_block;
-	sum->time_ns += counts->time_ns;
-}
-
 void vmop_stat_io_account_totals(const struct vmop_stat_io_account *account,
 				 struct vmop_stat_io_totals *ret)
 {
 	*ret = (struct vmop_stat_io_totals){0};
 	for (size_t i = 0; i < account->n_items; i++) {
 		const struct vmop_stat_io_item *item = &account->items[i];
-		vmop_stat_io_counts_add(&ret->sums[vmop_stat_io_sum_of(&item->key)],
-					&item->entry.counts);
+		vmop_appio_counts_add(&ret->sums[vmop_stat_io_sum_of(&item->key)],
+				      &item->entry.counts);
 	}
 	for (size_t i = 0; i < account->n_tasks; i++) {
 		const struct vmop_appio_task *task = &account->tasks[i];
@@ -163,7 +151,7 @@ struct vmop_error *vmop_stat_io_account_group(struct vmop_stat_io_account *accou
 		    vmop_stat_io_sum_of(&item->key) > VMOP_STAT_IO_WRITES)
 			continue;
 		if (n && compare_groups(&groups[n - 1], item, &grouping) == 0)
-			vmop_stat_io_counts_add(&groups[n - 1].entry.counts, &item->entry.counts);
+			vmop_appio_counts_add(&groups[n - 1].entry.counts, &item->entry.counts);
 		else
 			groups[n++] = *item;
 	}

@@ -64,8 +64,6 @@ enum vmop_stat_io_sum vmop_stat_io_sum_of(const struct vmop_appio_key *key);
 void vmop_stat_io_account_totals(const struct vmop_stat_io_account *account,
 				 struct vmop_stat_io_totals *ret);
 
-void vmop_stat_io_counts_add(struct vmop_appio_counts *sum, const struct vmop_appio_counts *counts);
-
 enum vmop_stat_io_by {
 	VMOP_STAT_IO_BY_KIND,
 	VMOP_STAT_IO_BY_PROCESS,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The limits of cgroups, in trees of files as the kernel makes them: both versions, levels,
- * containers, and what is no number. tests/integration/control-memory.sh has a real cgroup.
+ * containers, and text that is no number. tests/integration/control-memory.sh has a real cgroup.
  */
 #include <cmocka.h>
 
@@ -79,7 +79,7 @@ static void version_2(void **state)
 	assert_int_equal(limit_now().left_bytes, 20 * MIB);
 	put_v2("max\n", "max\n");
 	assert_int_equal(limit_now().limit_bytes, 0);
-	put_v2("10485760\n", "max\n"); /* less than what is in use */
+	put_v2("10485760\n", "max\n"); /* less than the memory in use */
 	assert_int_equal(limit_now().limit_bytes, 10 * MIB);
 	assert_int_equal(limit_now().left_bytes, 0);
 }

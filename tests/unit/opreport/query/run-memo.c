@@ -41,7 +41,7 @@ static void runs_are_found_by_group_and_offset(void **state)
 	assert_null(vmop_run_memo_find(&memo, 3, wide.start - 1));
 }
 
-/* Of more runs than the bound, some are forgotten, and none is found in another's place. */
+/* Beyond the bound, runs are forgotten, and no run is found in another's place. */
 static void memory_is_bounded(void **state)
 {
 	(void)state;
