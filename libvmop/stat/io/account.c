@@ -143,8 +143,9 @@ struct vmop_error *vmop_stat_io_account_group(struct vmop_stat_io_account *accou
 	*ret_n = 0;
 	if (!groups)
 		return &vmop_error_no_memory;
-	qsort_r(account->items, account->n_items, sizeof(*account->items), compare_groups,
-		&grouping);
+	if (account->n_items) /* without items the array is NULL, which qsort_r does not allow */
+		qsort_r(account->items, account->n_items, sizeof(*account->items), compare_groups,
+			&grouping);
 	for (size_t i = 0; i < account->n_items; i++) {
 		const struct vmop_stat_io_item *item = &account->items[i];
 		if (by != VMOP_STAT_IO_BY_CALL &&
