@@ -202,8 +202,8 @@ static struct vmop_error *try_image_folder(struct search *search, const char *fo
 }
 
 /*
- * Try vmlinux, or NAME.ko of the module [NAME], in a folder. Only a build-id tells it from that of
- * another kernel.
+ * Try vmlinux, or NAME.ko of the module [NAME], in a folder. Only a build-id shows that it is not
+ * another kernel's.
  */
 static struct vmop_error *try_kernel(struct search *search, const char *folder)
 {

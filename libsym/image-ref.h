@@ -22,8 +22,8 @@ struct vmop_image_ref {
 	bool is_elsewhere;
 	bool is_module; /* path is "[NAME]", for a kernel module */
 	/*
-	 * Of a module whose DWARF is wanted: the symbols that it had in memory, by offset from its
-	 * first code, as the offsets are; otherwise NULL. They show how its relocatable file was
+	 * The symbols that a module had in memory, by offset from its first code, as the offsets
+	 * are. NULL unless the DWARF of a module is wanted. They show how its relocatable file was
 	 * loaded.
 	 */
 	const struct vmop_symtab *module_symbols;

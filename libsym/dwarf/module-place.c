@@ -16,7 +16,7 @@ enum { NAME_MAX_BYTES = 512, ALIASES_MAX = 16 };
 
 enum { STEPS_PER_SYMBOL = 64, STEPS_PER_RELOCATION = 4 };
 
-/* What the symbols say of a section's place. */
+/* The evidence of the symbols about a section's place. */
 enum verdict { VERDICT_NONE, VERDICT_RIGHT, VERDICT_WRONG };
 
 /* Return whether a section has code that stays in memory after the module has begun. */
@@ -149,7 +149,7 @@ static int field_bytes(const struct vmop_elf_file *elf, uint64_t type)
 	return type == (is_arm64 ? R_AARCH64_NONE : R_X86_64_NONE) ? 0 : -1;
 }
 
-/* Return what a relocation puts; 0 for what is not placed. */
+/* Return the value that a relocation stores, or 0 if its section has no place. */
 static uint64_t value_of(const struct vmop_elf_file *elf, const GElf_Sym *symbol, int64_t addend)
 {
 	uint64_t plain = symbol->st_value + (uint64_t)addend;

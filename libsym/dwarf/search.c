@@ -8,7 +8,7 @@ struct search {
 	const struct vmop_image_file *image;	  /* NULL: not found */
 	const struct vmop_symtab *module_symbols; /* NULL: it is no module */
 	bool addresses, is_found;
-	bool is_elsewhere; /* a module's file is not what was loaded */
+	bool is_elsewhere; /* a module's file does not fit the loaded module */
 	vmop_dwarf_use_fn *use;
 	void *arg;
 };

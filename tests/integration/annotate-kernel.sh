@@ -193,7 +193,7 @@ fi
 # A module of a guest.
 make_module module 0 guest-module $id
 check_module domain:g1
-# Where the module is not where its file says, nothing is shown of it.
+# A module whose sections are not at the places of its file has no lines.
 make_module shifted 16 module $id
 expect 0 "its file does not fit the symbols that it had in memory" annotate "$sessions/shifted.vmop"
 make_module nameless 0 module ''

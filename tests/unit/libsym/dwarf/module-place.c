@@ -12,7 +12,7 @@
 
 #define MODULE VMOP_TEST_SRCDIR "/fuzz/corpus/module/plain"
 
-/* A copy of the module that a test can damage, and what was read of it. */
+/* A copy of the module that a test can damage, and the ELF file that was read from it. */
 struct module {
 	char *bytes;
 	size_t len_bytes;
