@@ -438,12 +438,11 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
- * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time (but see
- * needs_no_times of the filter).  For
- * readers that sum by something coarser than offsets: libdb keeps and sorts nothing.  The pieces
- * of a chunk follow one another.  Of cells with stacks, each piece has those of one stack,
- * key.stack, and stacks ascend within a row.  The callback may read symbols and facts from db, but
- * not walk over chunks.
+ * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time.  For
+ * readers that sum by something coarser than offsets: libdb keeps no cells.  With needs_no_times,
+ * it keeps up to 4 MiB of packed cells, and passes these by image.  The pieces of a chunk follow
+ * one another.  Of cells with stacks, each piece has those of one stack, key.stack, and stacks
+ * ascend within a row.  The callback may read symbols and facts from db, but not walk over chunks.
  */
 struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,
