@@ -22,8 +22,10 @@ libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)
 libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
 
 libsym_libsym_la_SOURCES = \
+	libsym/cache/cache-file.c libsym/cache/cache-file.h \
 	libsym/cache/cache-trim.c libsym/cache/cache-trim.h \
 	libsym/cache/mapped-symtab.c libsym/cache/mapped-symtab.h \
+	libsym/cache/name-cache.c libsym/cache/name-cache.h \
 	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \

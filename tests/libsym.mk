@@ -5,8 +5,10 @@
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
+	tests/unit/libsym/cache/cache-file \
 	tests/unit/libsym/cache/cache-trim \
 	tests/unit/libsym/cache/mapped-symtab \
+	tests/unit/libsym/cache/name-cache \
 	tests/unit/libsym/cache/symbol-cache \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
@@ -47,6 +49,10 @@ tests_unit_libsym_cache_cache_trim_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_cache_trim_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_cache_mapped_symtab_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_mapped_symtab_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_cache_file_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_cache_cache_file_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_name_cache_CPPFLAGS = $(libsym_test_cppflags) $(XXHASH_CFLAGS)
+tests_unit_libsym_cache_name_cache_LDADD = $(libsym_test_ldadd) $(XXHASH_LIBS)
 tests_unit_libsym_cache_symbol_cache_CPPFLAGS = $(libsym_test_cppflags) $(XXHASH_CFLAGS)
 tests_unit_libsym_cache_symbol_cache_LDADD = $(libsym_test_ldadd) $(XXHASH_LIBS)
 tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
