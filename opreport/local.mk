@@ -79,6 +79,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/arrange/call-report.c opreport/arrange/call-report.h \
 	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
 	opreport/arrange/facts.c opreport/arrange/lines.c \
+	opreport/arrange/losses.c opreport/arrange/losses.h \
 	opreport/arrange/values.c opreport/arrange/report-open.h \
 	opreport/query/result.c opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \

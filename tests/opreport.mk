@@ -14,6 +14,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/compare/side-words \
 	tests/unit/opreport/compare/figure \
 	tests/unit/opreport/compare/comparison \
+	tests/unit/opreport/arrange/losses \
 	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally \
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
@@ -123,6 +124,8 @@ tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_query_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_ratio_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_ratio_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_arrange_losses_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_arrange_losses_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_arrange_session_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_arrange_session_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_run_memo_CPPFLAGS = $(opreport_test_cppflags)
