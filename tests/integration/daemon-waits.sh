@@ -106,7 +106,7 @@ refuse 4 "steal:web1 > 5%: it is" "$build/vmopreport" --session-dir="$sessions" 
 expect 0 "" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:web* < 5%'
 refuse 1 "no guest 'nobody'" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:nobody > 5%'
 refuse 2 "put % behind" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:web1 > 5'
-refuse 2 "guests, vcpus, culprits, exits" "$build/vmopreport" --session-dir="$sessions" --waits=all
+refuse 2 "guests, vcpus, culprits, exits, tasks" "$build/vmopreport" --session-dir="$sessions" --waits=all
 refuse 2 "has no task:" "$build/vmopreport" --session-dir="$sessions" --waits task:sh
 refuse 2 "--waits does not go with --by" "$build/vmopreport" --session-dir="$sessions" --waits --by=task
 refuse 2 "not on or off" control --setup --waits=maybe
