@@ -17,6 +17,15 @@
 /* The inode of the first namespace of process ids: PROC_PID_INIT_INO in linux/proc_ns.h. */
 #define FIRST_PID_NAMESPACE 0xeffffffc
 
+/* The program may be a user's: its own messages of libbpf are not for this library to print. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
 /* ---- what this kernel has ----------------------------------------------------------------- */
 
 static bool has_member(const struct btf *btf, const char *structure, const char *member)
@@ -46,7 +55,9 @@ static bool is_turned_off(void)
 
 enum vmop_subtracts vmop_kernel_subtracts(void)
 {
+	libbpf_print_fn_t print = libbpf_set_print(print_nothing);
 	struct btf *btf = btf__load_vmlinux_btf();
+	libbpf_set_print(print);
 	if (!btf)
 		return VMOP_SUBTRACTS_UNKNOWN;
 	bool ret = has_member(btf, "rq", "prev_steal_time_rq");
@@ -69,15 +80,6 @@ static struct vmop_error *check_namespace(const struct vmop_run_time_options *op
 }
 
 /* ---- loading ------------------------------------------------------------------------------ */
-
-/* The program may be a user's: its own messages of libbpf are not for this library to print. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
 
 static struct vmop_error *load(struct vmop_run_time *run_time)
 {

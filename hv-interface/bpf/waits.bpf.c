@@ -423,13 +423,24 @@ static __always_inline void charge_wait(struct vmop_waits_victim *victim,
 		add_pair(victim, key, tgid, time_ns - quota_ns);
 }
 
+/*
+ * Return whether a quota keeps a thread that waits. Since Linux 6.18 a task is only throttled while
+ * it runs, so that one whose wait began without is not looked at.
+ */
+static __always_inline bool is_waiter_throttled(const struct vmop_waits_victim *victim)
+{
+	const struct task_struct *task = NULL;
+	if (bpf_core_field_exists(task->throttled) && !victim->is_throttled)
+		return false;
+	return is_throttled((struct task_struct *)victim->task, false);
+}
+
 /* Charge a thread that still waits: its task is no argument of a tracepoint. */
 static __always_inline void charge_waiter(struct vmop_waits_victim *victim,
 					  const struct vmop_waits_pair_key *key, uint32_t tgid,
 					  uint64_t now_ns)
 {
-	charge_wait(victim, key, tgid, is_throttled((struct task_struct *)victim->task, false),
-		    now_ns);
+	charge_wait(victim, key, tgid, is_waiter_throttled(victim), now_ns);
 }
 
 /* Charge a state without a culprit. */

@@ -94,6 +94,7 @@ if [ -e /sys/kernel/btf/vmlinux ] && without_types true 2>/dev/null && ! ls /boo
 	status=0
 	without_types "$stat" --time -a true 2>"$work/err" || status=$?
 	is "exit status without types for all tasks: $(cat "$work/err")" $status -eq 3
+	is "its lines, of vmopstat only" "$(wc -l <"$work/err")" -eq 1
 	is "its reason" "$(grep -c 'no type information\|built without BPF' "$work/err")" -eq 1
 fi
 command -v setpriv >/dev/null || finish
