@@ -68,7 +68,7 @@ struct vmop_error *vmop_bpf_no_types(void);
 /*
  * Return the number of parameters of a type with that name: a BTF_KIND_FUNC, or the
  * BTF_KIND_TYPEDEF "btf_trace_NAME" of a tracepoint, whose first parameter is not an argument. 0:
- * there is none.
+ * the kernel has no such type.
  */
 unsigned vmop_bpf_n_parameters(const struct btf *types, const char *name, uint32_t kind);
 

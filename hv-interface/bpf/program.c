@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "hv-interface/bpf/host-layout.h"
+#include "hv-interface/bpf/loaded.h"
 #include "hv-interface/bpf/maps.h"
 #include "hv-interface/bpf/message.h"
 #include "hv-interface/bpf/object.h"
@@ -77,8 +78,7 @@ static struct vmop_error *check_kernel(void)
 		return why_not_permitted(errno);
 	close(fd);
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
-						       "(/sys/kernel/btf/vmlinux)");
+		return vmop_bpf_no_types();
 	if (is_locked_down())
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "the kernel is locked down (confidentiality), which keeps "

@@ -93,7 +93,7 @@ for pair in web1,web2 web2,web1; do
 done
 near "the burner, of both" "$(value time_ns "^web1,.*burner\$" <"$work/culprits")" \
 	"$(value time_ns "^web2,.*burner\$" <"$work/culprits")" 30 "$whole"
-# What ran in the guests, which have no kernel: all of their running time, in one row or beside exits.
+# The guests have no kernel, and so no tasks: the rows have all of their running time.
 for guest in web1 web2; do
 	near "time of tasks of $guest" "$(value time_ns "^$guest," <"$work/tasks")" \
 		"$(value running_ns "^$guest," <"$work/guests")" 1 "$whole"

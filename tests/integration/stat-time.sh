@@ -82,7 +82,7 @@ if unshare -p -f --mount-proc true 2>/dev/null; then
 		"$(json '"reason" in times["virtual-without-steal"] or times["virtual-without-steal"]["is-estimate"]' "$work/container")" = True
 	is "its tasks are not listed" "$(json 'len(tasks)' "$work/container")" -eq 0
 fi
-# Without type information no program loads, and nobody knows whether the kernel takes stolen time out.
+# Without type information no program loads, and vmopstat cannot decide whether the kernel takes stolen time out.
 without_types() {
 	unshare -m sh -c 'mount --bind /dev/null /sys/kernel/btf/vmlinux && exec "$@"' sh "$@"
 }

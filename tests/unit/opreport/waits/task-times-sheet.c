@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sheet of guests' tasks: names, times, intervals, and what is not a task. */
+/* The sheet of guests' tasks: names, times, intervals, and rows that are not tasks. */
 #include "opreport/waits/task-times-sheet.h"
 
 #include "tests/unit/opreport/waits/guest-tasks.h"
