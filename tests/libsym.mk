@@ -32,6 +32,7 @@ check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym/target \
 	tests/unit/libsym/target-fixed tests/unit/libsym/target-static
 TESTS += $(LIBSYM_TESTS)
 endif
+EXTRA_DIST += tests/unit/libsym/corpus-module.h
 libsym_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 libsym_test_ldadd = libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_libsym_target_CFLAGS = $(libsym_target_cflags)
