@@ -260,6 +260,17 @@ if $has_capstone; then
 	check_packed zstd .zst
 	! built_with LZMA || check_packed xz .xz
 	! built_with ZLIB || check_packed gzip .gz
+	# An archive has the unpacked file.
+	if [ -x "$build/vmoparchive" ] && command -v zstd >/dev/null; then
+		zstd -q "$work/module.ko" -o "$modules/code.ko.zst"
+		expect 0 "1 file of images" "$build/vmoparchive" --root="$work/root" "session:$sessions/module.vmop" \
+			--output="$work/packed.tar.zst"
+		expect 0 "" "$build/vmoparchive" --import="$work/packed.tar.zst" --output-directory="$work/packed"
+		"$build/vmopannotate" --threshold=0 -a --context=all --archive="$work/packed" --format=csv domain:g1 \
+			>"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+		check_code
+		rm "$modules/code.ko.zst"
+	fi
 	cp "$work/module.ko" "$modules/code.ko"
 	expect 0 "names stand for addresses that the kernel filled in" annotate "$sessions/module.vmop" -a domain:g1
 	# A damaged file, and one of another build.
