@@ -280,6 +280,31 @@ if $has_capstone; then
 	rm "$modules/code.ko.zst"
 	objcopy -R .note.gnu.build-id "$work/whole.ko" "$modules/code.ko"
 	expect 0 "no code: its build-id differs" annotate "$sessions/module.vmop" -a domain:g1
+	# Bytes of the session have the addresses, which are no difference from the file.
+	if [ "$(uname -m)" = x86_64 ]; then
+		mv "$work/whole.ko" "$modules/code.ko"
+		objcopy -O binary -j .text.unlikely "$work/module.ko" "$work/rare"
+		fields=$(objdump -r -j .text.unlikely "$work/module.ko" | awk '$2 ~ /^R_X86/ { print $1 }')
+		{
+			rows 0
+			rows 0 | awk '$1 == "symbol" && $4 == "rare" { printf "code %s ", $2 }'
+			# shellcheck disable=SC2086 # offsets
+			python3 - "$work/rare" $fields <<'END'
+import sys
+code = bytearray(open(sys.argv[1], "rb").read())
+for field in sys.argv[2:]:
+    code[int(field, 16):int(field, 16) + 4] = bytes.fromhex("11223344")
+print(code.hex())
+END
+		} | sort >"$work/stored"
+		"$build/tests/fixtures/make-image" module '[code]' $id "$sessions/stored.vmop" <"$work/stored"
+		expect 0 "as it was in memory, the same as in the file" annotate "$sessions/stored.vmop" -a -i rare
+		annotate "$sessions/stored.vmop" -a -i rare,hot --context=all >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+		is "names of sink, which only the file's code needs" "$(grep -c '  ; sink\( \|$\)' "$work/out")" -eq \
+			"$(objdump -dr -j .text "$work/module.ko" | awk '$2 == "<hot>:" { is_in = 1 } /^$/ { is_in = 0 }
+				is_in && $3 ~ /^sink/ { n++ } END { print n + 0 }')"
+		mv "$modules/code.ko" "$work/whole.ko"
+	fi
 	# The kernel's name has underscores.
 	mv "$work/whole.ko" "$modules/my-co-de.ko"
 	rows 0 | sort | "$build/tests/fixtures/make-image" module '[my_co_de]' $id "$sessions/dash.vmop"
