@@ -11,6 +11,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/annotate/disassembly.h \
 	opreport/annotate/listing.c opreport/annotate/listing.h \
 	opreport/annotate/note-sheet.c opreport/annotate/note-sheet.h \
+	opreport/annotate/open-fields.c opreport/annotate/open-fields.h \
 	opreport/annotate/code-places.c opreport/annotate/code-places.h \
 	opreport/annotate/source-file.c opreport/annotate/source-file.h \
 	opreport/annotate/source-tree.c opreport/annotate/source-tree.h \

@@ -34,6 +34,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-stat-rows \
 	tests/fuzz/fuzz-stream \
 	tests/fuzz/fuzz-orc \
+	tests/fuzz/fuzz-unpack \
 	tests/fuzz/fuzz-unwind \
 	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
@@ -96,6 +97,9 @@ tests_fuzz_fuzz_inlines_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_lines_SOURCES = tests/fuzz/fuzz-lines.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_lines_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_lines_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_unpack_SOURCES = tests/fuzz/fuzz-unpack.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unpack_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unpack_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la

@@ -4,6 +4,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
+	tests/unit/opreport/annotate/open-fields \
 	tests/unit/opreport/annotate/source-file \
 	tests/unit/opreport/options/option-word \
 	tests/unit/opreport/compare/braces \
@@ -76,6 +77,8 @@ tests_unit_opreport_annotate_disassembly_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_disassembly_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_annotate_listing_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_listing_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_annotate_open_fields_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_annotate_open_fields_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_annotate_source_file_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_source_file_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_options_option_word_CPPFLAGS = $(opreport_test_cppflags)

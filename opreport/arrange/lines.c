@@ -72,7 +72,10 @@ static struct vmop_error *add_session_line(struct vmop_report *report,
 	return add_line(report, "session %s%s%s%s%s%s%s%s%s%s", facts->name, has_host ? " of " : "",
 			facts->hostname, *facts->kernel ? ": " : "", facts->kernel,
 			*facts->machine ? " " : "", facts->machine, *facts->cpus ? ", " : "",
-			facts->cpus, *facts->cpus ? " CPUs" : "");
+			facts->cpus,
+			!*facts->cpus		    ? ""
+			: !strcmp(facts->cpus, "1") ? " CPU"
+						    : " CPUs");
 }
 
 /* Add the part of [start_ns, end_ns) that the specs select. */
