@@ -31,6 +31,8 @@ struct vmop_checkpoints {
 	/* Protected by the lock. */
 	bool is_ending;
 	bool is_wanted, is_working;
+	bool is_held;	  /* no checkpoint begins */
+	int frames;	  /* of the WAL, after the last commit */
 	int asked_frames; /* of the WAL when a checkpoint was last wanted */
 	uint64_t
 		unsynced_ns; /* CLOCK_MONOTONIC, of the first commit since the last sync; 0: none */
@@ -46,6 +48,7 @@ static int on_commit(void *arg, sqlite3 *writer, const char *name, int frames)
 	(void)writer;
 	(void)name;
 	pthread_mutex_lock(&self->lock);
+	self->frames = frames;
 	if (frames < self->asked_frames)
 		self->asked_frames = 0;
 	bool is_due = frames >= VMOP_CHECKPOINT_FRAMES &&
@@ -66,9 +69,34 @@ static int on_commit(void *arg, sqlite3 *writer, const char *name, int frames)
 bool vmop_checkpoints_is_busy(struct vmop_checkpoints *checkpoints)
 {
 	pthread_mutex_lock(&checkpoints->lock);
-	bool is_busy = checkpoints->is_wanted || checkpoints->is_working;
+	bool is_busy = (checkpoints->is_wanted && !checkpoints->is_held) || checkpoints->is_working;
 	pthread_mutex_unlock(&checkpoints->lock);
 	return is_busy;
+}
+
+bool vmop_checkpoints_hold(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	checkpoints->is_held = true;
+	bool is_idle = !checkpoints->is_working;
+	pthread_mutex_unlock(&checkpoints->lock);
+	return is_idle;
+}
+
+void vmop_checkpoints_release(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	checkpoints->is_held = false;
+	pthread_cond_signal(&checkpoints->wake);
+	pthread_mutex_unlock(&checkpoints->lock);
+}
+
+unsigned vmop_checkpoints_frames(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	unsigned frames = (unsigned)checkpoints->frames;
+	pthread_mutex_unlock(&checkpoints->lock);
+	return frames;
 }
 
 int vmop_checkpoints_failure(struct vmop_checkpoints *checkpoints, int *ret_os_errno)
@@ -136,14 +164,14 @@ static void *run(void *arg)
 	struct vmop_checkpoints *self = arg;
 	pthread_mutex_lock(&self->lock);
 	while (!self->is_ending) {
-		bool is_wanted = self->is_wanted;
+		bool is_wanted = self->is_wanted && !self->is_held;
 		if (!is_wanted &&
 		    (!self->unsynced_ns || vmop_clock_ns(CLOCK_MONOTONIC) - self->unsynced_ns <
 						   VMOP_CHECKPOINT_SYNC_NS)) {
 			wait_for_work(self);
 			continue;
 		}
-		self->is_wanted = false;
+		self->is_wanted &= !is_wanted;
 		self->is_working = is_wanted;
 		self->unsynced_ns = 0;
 		pthread_mutex_unlock(&self->lock);
