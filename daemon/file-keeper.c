@@ -113,7 +113,7 @@ static void note(struct vmop_file_keeper *keeper, struct vmop_error *err)
 	keeper->failure = vmop_error_first(keeper->failure, err);
 }
 
-/* Do one piece of work. Return false if there is none. Needs the lock, and releases it meanwhile.
+/* Do one piece of work. Return false if no work is left. Needs the lock, and releases it meanwhile.
  */
 static bool work(struct vmop_file_keeper *keeper)
 {

@@ -114,6 +114,12 @@ static const char *name_in(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
+static bool is_session_file(const char *file)
+{
+	size_t len = strlen(file), suffix = strlen(VMOP_SESSION_SUFFIX);
+	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX);
+}
+
 static bool exists(const struct session_dir *dir, const char *name)
 {
 	struct stat st;
@@ -234,6 +240,34 @@ struct vmop_error *vmop_session_make_dir(const char *path)
 	return open_dir(path, VMOP_DIR_MAKE, &dir);
 }
 
+/* Remove `file` if it is a second name that a move cut short by a kill left beside no session. */
+static void remove_second_name(const struct session_dir *dir, const char *file)
+{
+	struct stat st;
+	for (size_t i = 0; i < N_SIBLINGS - 1; i++) {
+		size_t len = strlen(file), suffix = strlen(sibling_suffixes[i]);
+		if (len <= suffix || strcmp(file + len - suffix, sibling_suffixes[i]) != 0)
+			continue;
+		_cleanup_free_ char *session = strndup(file, len - suffix);
+		if (session && is_session_file(session) && !exists(dir, session) &&
+		    fstatat(dir->at.fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink > 1)
+			unlinkat(dir->at.fd, file, 0);
+	}
+}
+
+static void remove_second_names(const struct session_dir *dir)
+{
+	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!stream && fd >= 0)
+		close(fd);
+	while (stream && (entry = readdir(stream)))
+		remove_second_name(dir, entry->d_name);
+	if (stream)
+		closedir(stream);
+}
+
 struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmop_db **ret)
 {
 	_cleanup_free_ char *new = vmop_session_new_path(path);
@@ -245,6 +279,8 @@ struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmo
 		err = remove_files(&dir, NEW_FILE, N_SIBLINGS);
 	if (!err)
 		err = remove_files(&dir, DISCARDED_FILE, N_SIBLINGS);
+	if (!err)
+		remove_second_names(&dir);
 	return err ? err : vmop_db_create_at(&dir.at, NEW_FILE, new, mode, ret);
 }
 
@@ -397,12 +433,6 @@ struct vmop_error *vmop_session_delete(const char *path, const char *name)
 	if (!err)
 		err = find_saved(&dir, name, &file);
 	return err ? err : remove_files(&dir, file, N_SIBLINGS);
-}
-
-static bool is_session_file(const char *file)
-{
-	size_t len = strlen(file), suffix = strlen(VMOP_SESSION_SUFFIX);
-	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX);
 }
 
 static uint64_t bytes_of(int dir_fd, const char *name, const char *suffix)

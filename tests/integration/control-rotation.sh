@@ -20,7 +20,12 @@ samples_of() {
 	echo $sum
 }
 
-# killed_at CALL N ACTION: rotate by ACTION, and kill vmopd in the N-th CALL.
+# is_dead PID: whether the process has ended, also before its parent has waited for it.
+is_dead() {
+	! grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
+
+# killed_at CALL N ACTION: rotate by ACTION, and kill vmopd in the N-th CALL. Return 1 if there are fewer.
 killed_at() {
 	rm -rf "$sessions"
 	expect 0 "sampling" control --start
@@ -32,9 +37,15 @@ killed_at() {
 	tracer=$!
 	until grep -q attached "$work/strace" || ! kill -0 $tracer 2>/dev/null; do sleep 0.05; done
 	kill -0 $tracer 2>/dev/null || skip "strace: $(cat "$work/strace")"
-	control "$3" >"$work/out" 2>&1 || :
-	if kill -0 "$pid" 2>/dev/null; then
-		# There are fewer calls.
+	got=0
+	control "$3" >"$work/out" 2>&1 || got=$?
+	# The last calls come after the answer.
+	i=0
+	while [ $got -eq 0 ] && ! is_dead "$pid" && [ $i -lt 20 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+	if [ $i -eq 20 ]; then
 		kill $tracer
 		wait $tracer || :
 		expect 0 "" control --shutdown
@@ -43,11 +54,17 @@ killed_at() {
 	wait $tracer || :
 	wait_gone "$pid"
 	expect 0 "sampling" control --start
+	# Another thread completes the saved session.
+	i=0
+	while [ -e "$sessions/saved.vmop-wal" ] && [ $i -lt 100 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
 	expect 0 "" control --shutdown
 	is "samples after a kill in $1 $2 of $3" "$(samples_of "$sessions"/*.vmop)" -ge "$stored"
 	is "files that are left over" "$(find "$sessions" -type f ! -name '*.vmop')" = ""
 	for file in "$sessions"/*.vmop; do
-		expect 0 "" report --session-dir="$sessions" "session:$(basename "$file" .vmop)"
+		expect 0 "" "$build/vmopreport" --session-dir="$sessions" "session:$(basename "$file" .vmop)"
 	done
 }
 
