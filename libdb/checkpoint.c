@@ -123,12 +123,23 @@ static void note(struct vmop_checkpoints *self, int rc)
 	pthread_mutex_unlock(&self->lock);
 }
 
+static bool is_held(struct vmop_checkpoints *self)
+{
+	pthread_mutex_lock(&self->lock);
+	bool held = self->is_held;
+	pthread_mutex_unlock(&self->lock);
+	return held;
+}
+
 static void checkpoint(struct vmop_checkpoints *self)
 {
 	int rc = SQLITE_OK, frames = 0, moved = -1;
-	for (int i = 0; i < ATTEMPTS && rc == SQLITE_OK && moved != frames; i++)
+	for (int i = 0; i < ATTEMPTS && rc == SQLITE_OK && moved != frames; i++) {
+		if (i && is_held(self))
+			break;
 		rc = sqlite3_wal_checkpoint_v2(self->sqlite, "main", SQLITE_CHECKPOINT_PASSIVE,
 					       &frames, &moved);
+	}
 	/* If the writer or a reader is in between, a later commit begins the WAL anew. */
 	if (rc == SQLITE_OK && moved == frames)
 		rc = sqlite3_exec(self->sqlite, self->restart, NULL, NULL, NULL);
