@@ -11,6 +11,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/profile/attribute.c daemon/profile/attribute.h \
 	daemon/guest/domain.c daemon/guest/domain.h \
 	daemon/guest/provider.h daemon/provider-list.c \
+	daemon/file-keeper.c daemon/file-keeper.h \
 	daemon/host/examine.c daemon/host/examine.h \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
@@ -124,7 +125,7 @@ vmopd_SOURCES = \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/memory-limit.c daemon/memory-limit.h \
-	daemon/session-cost.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
+	daemon/session-cost.c daemon/session-wal.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

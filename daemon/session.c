@@ -181,11 +181,7 @@ static void watch_contexts(struct vmop_session *session)
 	sd_event_source_set_enabled(session->contexts_timer, is_on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
-/*
- * Return whether the interval in progress has to become longer: to store it now could wait for the
- * disk, and the rings would fill up.
- */
-static bool is_disk_busy(const struct vmop_session *session)
+bool vmop_session_is_disk_busy(const struct vmop_session *session)
 {
 	return session->file.db && vmop_db_is_checkpointing(session->file.db);
 }
@@ -199,7 +195,10 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_note_failure(session, vmop_source_check_cpus(session->source));
 	vmop_session_note_failure(session, vmop_profiler_tick(session->profiler));
 	watch_contexts(session);
-	if (is_disk_busy(session)) {
+	vmop_session_release_checkpoints(session, now);
+	if (session->rotation.is_late && !vmop_session_is_disk_busy(session))
+		vmop_session_rotate_if_due(session);
+	if (vmop_session_is_disk_busy(session)) {
 		sd_event_source_set_time_relative(timer, disk_busy_us);
 		sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 		return 0;
@@ -308,6 +307,7 @@ static void session_free(struct vmop_session *session)
 	vmop_active_guests_destroy(session->active);
 	vmop_profiler_destroy(session->profiler);
 	vmop_session_file_close(&session->file);
+	vmop_error_destroy(vmop_file_keeper_destroy(session->keeper));
 	vmop_source_close(session->source);
 	vmop_agent_messages_close(session->mail);
 	vmop_pairing_deinit(&session->pairing);
@@ -458,6 +458,10 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 		return err;
 	}
 	err = vmop_session_file_publish(&file, dir, &succession);
+	if (err) {
+		vmop_session_file_discard(&file, dir);
+		return err;
+	}
 	session->file = file;
 	vmop_session_log_kept(session, succession.kept);
 	free(succession.kept);
@@ -517,6 +521,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_st
 		vmop_session_note_failure(session, vmop_session_drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, vmop_session_finish_file(session));
+	err = vmop_error_first(err, vmop_file_keeper_destroy(vmop_steal(&session->keeper)));
 	/* The wait for agents is no part of the session's time. */
 	if (session->active)
 		vmop_active_guests_end(session->active);
@@ -575,6 +580,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,
+		.wal_bytes = session->file.db ? vmop_db_wal_bytes(session->file.db) : 0,
+		.wal_since_ns = session->wal.since_ns,
 		.longest_pause_ns = session->pause.longest_ns,
 		.overhead_permyriad = session->overhead.used_permyriad,
 		.max_overhead_permyriad = session->overhead.limit_permyriad,
