@@ -28,6 +28,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/guest-gap.c libutil/guest-gap.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/time-words.c libutil/time-words.h \
+	libutil/tsc.c libutil/tsc.h libutil/varint.c libutil/varint.h \
 	libutil/vmm.c libutil/vmm.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
