@@ -23,7 +23,7 @@
  * Ask and clock are little endian and have no gaps: struct vmop_active_ask and vmop_active_clock,
  * member by member.
  *
- * The other side is hostile: a reader returns only what is in range and in order.
+ * The other side is hostile: a reader returns only values in range and in order.
  */
 #ifndef VMOP_HV_INTERFACE_ACTIVE_SAMPLES_H
 #define VMOP_HV_INTERFACE_ACTIVE_SAMPLES_H

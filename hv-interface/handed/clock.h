@@ -36,7 +36,7 @@ struct vmop_handed_point {
 /* Zeroed: without a point. */
 struct vmop_handed_clock {
 	struct vmop_handed_point points[VMOP_HANDED_CLOCK_POINTS]; /* a ring */
-	uint64_t n_points;					   /* all so far */
+	uint64_t n_points;					   /* since the begin */
 	struct vmop_tsc_pair asked;
 	bool has_tsc, is_asked;
 };
@@ -53,7 +53,7 @@ bool vmop_handed_clock_answer(struct vmop_handed_clock *clock,
 /* Return the host's time up to which times can be converted by interpolation; 0: none. */
 uint64_t vmop_handed_clock_known_ns(const struct vmop_handed_clock *clock);
 
-/* Return the error of the last point; 0: there is none. */
+/* Return the error of the last point; 0: no point. */
 uint64_t vmop_handed_clock_error_ns(const struct vmop_handed_clock *clock);
 
 /* Convert a time. Return false if there is no point yet. */

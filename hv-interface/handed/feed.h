@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the host hands to this guest in one session: its events, its samples until the source has
- * placed them, and its clock.
+ * The data that the host hands to this guest in one session: its events, its samples until the
+ * source has placed them, and its clock.
  *
  * daemon/agent.c creates it and fills it with the payloads of the host's frames. handed.h takes
  * the samples out. One thread.
@@ -24,7 +24,7 @@ struct vmop_handed_feed {
 	struct vmop_handed_events events;
 	struct vmop_handed_clock clock;
 	struct vmop_active_sample *samples; /* a ring, in the order of time */
-	uint64_t n_put, n_taken;	    /* all so far */
+	uint64_t n_put, n_taken;	    /* since the begin */
 	uint64_t last_ns;		    /* of the last sample; the host's time */
 	uint64_t complete_ns;		    /* no earlier sample comes; the host's time */
 	uint64_t n_lost;		    /* on the host */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The handed source: an active guest's samples as its KVM host takes them, without a virtual PMU.
- * This guest's own records say which task ran on each vCPU at the time of a sample.
+ * This guest's own records show which task ran on each vCPU at the time of a sample.
  *
  * Callers use it as a struct vmop_source (source.h). Data meets the folder's files in this order:
  *

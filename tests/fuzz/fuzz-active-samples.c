@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a hostile host hands to an active guest. The input is a list of steps: a byte selects the
+ * The batches and answers of a hostile host. The input is a list of steps: a byte selects the
  * step, the next one is the length of its payload in units of 4 bytes.
  *	0	a batch of samples
  *	1	the guest asks for the time

@@ -36,7 +36,7 @@ static void assert_same(const struct vmop_active_sample *a, const struct vmop_ac
 	assert_int_equal(a->is_kernel, b->is_kernel);
 }
 
-/* Encode samples into as many batches as needed, and check what is read. Return all bytes. */
+/* Encode samples into as many batches as needed, and read them again. Return the sum of bytes. */
 static size_t round_trip(const struct vmop_active_sample *samples, size_t n)
 {
 	uint8_t buf[VMOP_ACTIVE_BATCH_BYTES];

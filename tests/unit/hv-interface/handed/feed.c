@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a guest accepts from its host. */
+/* Batches and answers from the host, as the guest accepts them. */
 #include "hv-interface/handed/feed.h"
 
 #include <cmocka.h>

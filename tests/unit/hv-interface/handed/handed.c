@@ -206,7 +206,7 @@ static void records_do_not_wait_for_a_silent_host(void **state)
 	assert_int_equal(n_got, 1);
 }
 
-/* At the end all is delivered, also what has no time. */
+/* The end delivers all records and samples, also a sample without a time. */
 static void the_end_waits_for_nothing(void **state)
 {
 	static const struct vmop_active_sample sample = {.time_ns = 110, .address = 0x401000};

@@ -2,7 +2,7 @@
 /*
  * The handed source over real records of this kernel. This machine is host and guest at once: perf
  * samples it, with the task of each sample, and the samples are handed over without their tasks.
- * What the source finds must be what perf knew.
+ * The source must find the tasks that perf knew.
  */
 #include "hv-interface/handed/handed.h"
 
