@@ -3,7 +3,8 @@
 # shellcheck shell=dash
 # usage: on-guest [-j] NAME COMMAND [ARG]...
 # Run a command in a guest that was started with shell=1, as ssh would: through its console. The exit
-# status is the command's, or 255 if the guest ends. The console has no stream of its own for errors: -j prints only
+# status is the command's, or 255 if the guest ends. The guest reads a command up to the end of the line, so a command
+# with a line feed is refused. The console has no stream of its own for errors: -j prints only
 # what the command prints to its standard output, and of that the lines of JSON.
 set -eu
 json=0
@@ -11,6 +12,13 @@ json=0
 name=$1
 shift
 dir=/tmp/guests/$name
+case $* in
+*"
+"*)
+	echo "on-guest: a command is one line" >&2
+	exit 2
+	;;
+esac
 exec 3<"$dir/tty.out"
 # The number distinguishes this command's end from those of earlier commands, whose caller was killed.
 if [ $json = 1 ]; then
