@@ -160,8 +160,11 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 
 static unsigned pause_ms(const struct vmop_agent *agent, bool is_alert)
 {
+	unsigned measure_ms = agent->link ? vmop_agent_link_measure_ms(agent->link) : 0;
 	if (is_alert)
 		return ALERT_LOOK_EVERY_MS;
+	if (measure_ms)
+		return measure_ms;
 	return agent->link && vmop_agent_link_is_up(agent->link) ? CONNECTED_LOOK_EVERY_MS
 								 : VMOP_AGENT_LOOK_EVERY_MS;
 }

@@ -37,6 +37,11 @@ struct vmop_agent_link {
 /* Interval of questions for the host's time. */
 #define ASK_EVERY_NS (250 * VMOP_NS_PER_MS)
 
+/* Times between reads while round trips are measured. */
+#define ANSWER_LOOK_MS 2
+#define LEAST_LOOK_MS 50
+#define LOOK_SPREAD_MS 100
+
 /* How long a connection may take to be made. */
 #define CONNECT_LIMIT_NS (5 * VMOP_NS_PER_S)
 
@@ -246,6 +251,15 @@ void vmop_agent_link_set_feed(struct vmop_agent_link *link, struct vmop_handed_f
 	link->feed = feed;
 	link->had_feed |= feed != NULL;
 	link->asked_ns = 0;
+}
+
+unsigned vmop_agent_link_measure_ms(const struct vmop_agent_link *link)
+{
+	if (!link->feed || !link->is_up || !link->feed->clock.is_by_round_trips)
+		return 0;
+	if (link->feed->clock.is_asked)
+		return ANSWER_LOOK_MS;
+	return LEAST_LOOK_MS + (unsigned)(vmop_clock_ns(CLOCK_MONOTONIC) / 1000 % LOOK_SPREAD_MS);
 }
 
 bool vmop_agent_link_is_up(const struct vmop_agent_link *link)

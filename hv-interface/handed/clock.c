@@ -84,7 +84,9 @@ bool vmop_handed_clock_answer(struct vmop_handed_clock *clock,
 	    locate(asked, now, answer->guest_tsc, &guest_ns, &next.error_ns)) {
 		next.difference_ns = guest_ns - next.host_ns;
 		next.error_ns = add_bounded(next.error_ns, answer->error_ns);
+		clock->is_by_round_trips = false;
 	} else {
+		clock->is_by_round_trips = true;
 		next.error_ns = (now->time_ns - asked->time_ns + 1) / 2;
 		next.difference_ns = asked->time_ns + next.error_ns - next.host_ns;
 		if (before)

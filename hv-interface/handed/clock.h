@@ -39,6 +39,7 @@ struct vmop_handed_clock {
 	uint64_t n_points;					   /* since the begin */
 	struct vmop_tsc_pair asked;
 	bool has_tsc, is_asked;
+	bool is_by_round_trips; /* the last point */
 };
 
 /* Return the guest's time of a new question. has_tsc: whether `now` has the counter. */

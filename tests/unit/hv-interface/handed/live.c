@@ -35,6 +35,7 @@ struct list {
 };
 
 static struct list truth, found;
+static uint64_t guest_cpu_ns; /* of the handed source and its feed */
 
 static void take(void *arg, const struct vmop_record *record,
 		 const struct vmop_stack_capture *stack)
@@ -142,8 +143,10 @@ static void sample(struct vmop_source *host, struct vmop_source *guest,
 		now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		set_clock(feed);
 		drain(host, now_ns - 2 * VMOP_NS_PER_MS, &truth);
+		uint64_t cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		hand_over(feed, &n_handed, now_ns - 2 * VMOP_NS_PER_MS);
 		drain(guest, now_ns - 2 * VMOP_NS_PER_MS, &found);
+		guest_cpu_ns += vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	}
 	assert_ok(vmop_source_stop(host));
 	assert_ok(vmop_source_stop(guest));
@@ -181,6 +184,7 @@ static void the_tasks_are_those_that_perf_knew(void **state)
 	const struct vmop_source_setup host_setup = {.events = &request, .n_events = 1};
 	struct vmop_source_setup guest_setup = {0};
 	struct vmop_source *host, *guest;
+	struct vmop_source_stats stats;
 	struct counts counts = {0};
 	pid_t load[3];
 	(void)state;
@@ -207,6 +211,10 @@ static void the_tasks_are_those_that_perf_knew(void **state)
 	print_message("%u samples: %u wrong, %u uncertain, %u in a switch; clock %u ns\n",
 		      counts.checked, counts.wrong, counts.uncertain, counts.switching,
 		      (unsigned)vmop_handed_clock_error_ns(&guest_setup.feed->clock));
+	vmop_source_stats(guest, &stats);
+	print_message(
+		"%u us of CPU for %u records of tasks and the samples, without the kernel's\n",
+		(unsigned)(guest_cpu_ns / 1000), (unsigned)(stats.records - truth.n));
 	assert_true(counts.checked > 200);
 	assert_int_equal(counts.wrong, 0);
 	/* Also those before the first switch of a CPU, at the start, and lost records. */
