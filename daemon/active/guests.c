@@ -194,10 +194,10 @@ static void log_handed(struct vmop_active_guests *active)
 		if (!vmop_handing_sums(active->handing, candidate->vmm_pid, &sums) ||
 		    !sums.n_samples)
 			continue;
-		vmop_log_info("guest \"%s\": got %" PRIu64 " samples, %.1f bytes each, and %" PRIu64
-			      " found no room",
-			      candidate->name, sums.n_samples,
-			      (double)sums.n_bytes / (double)sums.n_samples, sums.n_lost);
+		vmop_log_notice("guest \"%s\": got %" PRIu64
+				" samples, %.1f bytes each, and %" PRIu64 " found no room",
+				candidate->name, sums.n_samples,
+				(double)sums.n_bytes / (double)sums.n_samples, sums.n_lost);
 	}
 }
 
