@@ -8,12 +8,20 @@
 
 #define READS 5 /* one of them is not interrupted */
 
+/* Read the counter in program order. Processors of some virtual machines have no rdtscp. */
+static uint64_t read_counter(void)
+{
+	_mm_lfence();
+	uint64_t tsc = __rdtsc();
+	_mm_lfence();
+	return tsc;
+}
+
 static void read_once(struct vmop_tsc_pair *ret)
 {
-	unsigned cpu;
-	uint64_t before = __rdtscp(&cpu);
+	uint64_t before = read_counter();
 	ret->time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	uint64_t after = __rdtscp(&cpu);
+	uint64_t after = read_counter();
 	/* A thread that moves between CPUs with different counters has no width. */
 	ret->width_ticks = after - before;
 	ret->tsc = before + ret->width_ticks / 2;
