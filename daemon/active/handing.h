@@ -35,7 +35,7 @@ struct vmop_sample_copy vmop_handing_copy(struct vmop_handing *handing);
  */
 void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, bool is_on);
 
-/* What was sent to a guest since its queue began. */
+/* The sums of a guest since its queue began. */
 struct vmop_handing_sums {
 	uint64_t n_samples, n_bytes;
 	uint64_t n_lost; /* samples that found no room */

@@ -221,7 +221,7 @@ static void a_guest_that_does_not_read(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		samples(4000);
 	assert_true(vmop_active_links_has(links, VMM));
-	/* It reads again: what was kept comes, and the rest was counted. */
+	/* It reads again: the kept samples come, and the rest was counted. */
 	assert_true(exchange(5000));
 	receive();
 	assert_true(feed->n_lost > 0);
