@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
 	daemon/active/agent-link.c daemon/active/agent-link.h \
-	daemon/active/guests.c daemon/active/guests.h \
+	daemon/active/handing.c daemon/active/handing.h daemon/active/guests.c daemon/active/guests.h \
 	daemon/active/identify.c daemon/active/identify.h \
 	daemon/active/link.c daemon/active/link.h \
 	daemon/active/links.c daemon/active/links.h \
@@ -74,7 +74,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/process.c daemon/host/process.h \
-	daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
+	daemon/guest/sample-copy.h daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
 	daemon/profile/sample-key.h \
 	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
 	daemon/host/regions.c daemon/host/regions.h \

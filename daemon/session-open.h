@@ -98,6 +98,9 @@ void vmop_session_store_events(struct vmop_session *session, uint64_t now_monoto
  */
 uint64_t vmop_session_time_ns(const struct vmop_session *session, uint64_t monotonic_ns);
 
+/* Let the profiler copy the samples that are handed to active guests. */
+void vmop_session_copy_samples(struct vmop_session *session);
+
 /* Store the open interval and begin another one. */
 struct vmop_error *vmop_session_flush(struct vmop_session *session);
 

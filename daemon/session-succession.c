@@ -125,6 +125,7 @@ void vmop_session_take_up(struct vmop_session *session, const struct vmop_sessio
 	vmop_profiler_destroy(session->profiler);
 	session->profiler = profiler;
 	session->sink = vmop_profiler_sink(profiler);
+	vmop_session_copy_samples(session);
 	session->file = *file;
 	session->start_realtime_ns = start_realtime_ns;
 	session->interval_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);

@@ -38,9 +38,10 @@ struct vmop_session;
 struct vmop_session_options {
 	const struct vmop_setup *setup; /* copied */
 	const struct vmop_source_ops *source;
-	const char *replay_path; /* for the replay source only */
-	uint64_t duration_ns;	 /* the session ends after it; 0: no end */
-	bool is_active;		 /* of an active guest: its host will read it */
+	const char *replay_path;       /* for the replay source only */
+	uint64_t duration_ns;	       /* the session ends after it; 0: no end */
+	bool is_active;		       /* of an active guest: its host will read it */
+	struct vmop_handed_feed *feed; /* for the handed source; it must outlive the session */
 	sd_event *loop;
 	/* Called once if the session ended because its duration or the replay is over. */
 	void (*ended)(void *arg);

@@ -104,8 +104,10 @@ struct vmop_setup {
 	char *vmlinux; /* symbols of the host kernel: a vmlinux or System.map; NULL: /proc/kallsyms
 			*/
 	char *xen;     /* symbols of Xen: xen-syms or its map; NULL: vmopd searches for them */
-	char *session_dir;			/* absolute path; never NULL */
-	struct vmop_setup_list active_domains;	/* on Xen: domains with an agent: "all", or names */
+	char *session_dir;		       /* absolute path; never NULL */
+	struct vmop_setup_list active_domains; /* on Xen: domains with an agent: "all", or names */
+	bool active_samples_by_host; /* KVM: the host takes active guests' samples and hands them
+					over */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
 	unsigned guest_cpu_permille; /* CPU time for reading guests' memory, in 1/1000 of one CPU;

@@ -27,6 +27,7 @@ enum option_key {
 	KEY_XEN,
 	KEY_SESSION_DIR,
 	KEY_ACTIVE_DOMAINS,
+	KEY_ACTIVE_SAMPLES,
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
@@ -76,6 +77,10 @@ static const struct argp_option other_options[] = {
 	 "The directory of session files (default: " VMOP_STATEDIR ")", GROUP_SETUP},
 	{"active-domains", KEY_ACTIVE_DOMAINS, "LIST", 0,
 	 "Guests that run vmopd --active: names, uuids, pids, ids, all or none (default)",
+	 GROUP_SETUP},
+	{"active-samples", KEY_ACTIVE_SAMPLES, "guest|host", 0,
+	 "Who takes the samples of active guests of KVM: the guest (default), or the host, which "
+	 "hands them over",
 	 GROUP_SETUP},
 	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
 	 "Passive guests: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},

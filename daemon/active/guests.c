@@ -5,14 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "daemon/active/handing.h"
 #include "daemon/active/identify.h"
 #include "daemon/active/links.h"
 #include "daemon/active/vsock.h"
 #include "hv-interface/active-group.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/kvm.h"
 #include "libutil/log.h"
+#include "libutil/tsc.h"
 
 struct vmop_active_guests {
 	struct vmop_active_links *links;
@@ -20,12 +24,47 @@ struct vmop_active_guests {
 	struct vmop_active_group *group;
 	struct vmop_active_candidates candidates;
 	struct vmop_active_losses logged;
+	struct vmop_handing *handing; /* NULL: the guests sample themselves */
 	bool has_ended;
 };
 
-/* Write the agents' events as the OPEN message has them. The caller frees the result. */
-static char *events_text(const struct vmop_setup *setup)
+/* How long the end waits for connections that do not accept the last samples. */
+#define LAST_SAMPLES_WAIT_NS (2 * VMOP_NS_PER_S)
+
+/* ---- the clock of guests whose samples are handed over ------------------------------------ */
+
+/* Return the number in the name of a VM's folder in debugfs. */
+static uint32_t debugfs_pid(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
+	for (size_t i = 0; i < active->candidates.n; i++) {
+		const struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		if (candidate->vmm_pid == vmm_pid && candidate->kvm_tid)
+			return candidate->kvm_tid;
+	}
+	return vmm_pid;
+}
+
+/* Read the host's time, with the guest's time-stamp counter where KVM shows it. */
+static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	const struct vmop_active_guests *active = arg;
+	struct vmop_kvm_tsc guest;
+	struct vmop_tsc_pair now;
+	bool has_tsc = vmop_kvm_read_tsc("", debugfs_pid(active, vmm_pid), &guest);
+	has_tsc = vmop_tsc_read(&now) && has_tsc;
+	ret->host_ns = now.time_ns;
+	if (!has_tsc)
+		return;
+	ret->guest_tsc = vmop_kvm_guest_tsc(&guest, now.tsc);
+	/* Such counters have 1 GHz or more: a tick is at most 1 ns. */
+	ret->error_ns = now.width_ticks / 2 + 1;
+}
+
+/* Write the agents' events as the OPEN message has them. The caller frees the result. */
+static char *events_text(const struct vmop_setup *setup, const char *host_events)
+{
+	if (host_events)
+		return strdup(host_events);
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -70,10 +109,19 @@ static void hurry(void *arg, bool is_on)
 	links->hurry(links->arg, is_on);
 }
 
-struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup, int listener_fd,
+/* Prepare to hand samples over. */
+static struct vmop_error *begin_handing(struct vmop_active_guests *active)
+{
+	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = active};
+	vmop_active_links_set_clock(active->links, &clock);
+	return vmop_handing_create(&active->handing);
+}
+
+struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
+						  const char *host_events, int listener_fd,
 						  struct vmop_active_guests **ret)
 {
-	_cleanup_free_ char *events = events_text(setup);
+	_cleanup_free_ char *events = events_text(setup, host_events);
 	struct vmop_active_guests *active = calloc(1, sizeof(*active));
 	struct vmop_active_links *links = NULL;
 	struct vmop_error *err = vmop_active_links_create(listener_fd, &links);
@@ -90,7 +138,10 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .hurry = hurry,
 						     .arg = active,
 						     .name = name_guest};
-	err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (host_events)
+		err = begin_handing(active);
+	if (!err)
+		err = vmop_active_group_create(&active->opener, events, &active->group);
 	if (err) {
 		vmop_active_guests_destroy(active);
 		return err;
@@ -101,15 +152,74 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 }
 
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
+					     const char *host_events,
 					     struct vmop_active_guests **ret)
 {
 	int fd = -1;
 	struct vmop_error *err = vmop_active_vsock_listen(&fd);
-	return err ? err : vmop_active_guests_create_over(setup, fd, ret);
+	return err ? err : vmop_active_guests_create_over(setup, host_events, fd, ret);
+}
+
+struct vmop_sample_copy vmop_active_guests_copy(struct vmop_active_guests *active)
+{
+	return active->handing ? vmop_handing_copy(active->handing) : (struct vmop_sample_copy){0};
+}
+
+void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t complete_ns)
+{
+	if (active->handing)
+		vmop_handing_complete(active->handing, complete_ns);
+}
+
+/* Hand over what waits. Return true if nothing waits any more. */
+static bool hand_over(struct vmop_active_guests *active)
+{
+	bool is_done = true;
+	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
+		uint32_t vmm_pid = active->candidates.at[i].vmm_pid;
+		bool is_there =
+			vmop_active_group_presence(active->group, vmm_pid) == VMOP_ACTIVE_THERE;
+		vmop_handing_set(active->handing, vmm_pid, is_there);
+		is_done &= vmop_handing_send(active->handing, active->links, vmm_pid);
+	}
+	return is_done;
+}
+
+/* Log how much each guest got. */
+static void log_handed(struct vmop_active_guests *active)
+{
+	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
+		const struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		struct vmop_handing_sums sums;
+		if (!vmop_handing_sums(active->handing, candidate->vmm_pid, &sums) ||
+		    !sums.n_samples)
+			continue;
+		vmop_log_notice("guest \"%s\": got %" PRIu64
+				" samples, %.1f bytes each, and %" PRIu64 " found no room",
+				candidate->name, sums.n_samples,
+				(double)sums.n_bytes / (double)sums.n_samples, sums.n_lost);
+	}
+}
+
+/* Hand over the last samples, before the agents store and end their sessions. */
+static void hand_over_rest(struct vmop_active_guests *active)
+{
+	const struct timespec pause = {.tv_nsec = 10 * VMOP_NS_PER_MS};
+	uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC), now_ns = begun_ns;
+	vmop_active_guests_complete(active, begun_ns);
+	while (!hand_over(active) && now_ns - begun_ns < LAST_SAMPLES_WAIT_NS) {
+		nanosleep(&pause, NULL);
+		now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+		vmop_active_links_pump(active->links, now_ns);
+	}
 }
 
 void vmop_active_guests_end(struct vmop_active_guests *active)
 {
+	if (!active->has_ended && active->group) {
+		hand_over_rest(active);
+		log_handed(active);
+	}
 	if (!active->has_ended)
 		vmop_active_group_destroy(active->group);
 	active->group = NULL;
@@ -123,6 +233,7 @@ void vmop_active_guests_destroy(struct vmop_active_guests *active)
 	vmop_active_guests_end(active);
 	vmop_active_links_destroy(active->links);
 	vmop_active_candidates_deinit(&active->candidates);
+	vmop_handing_destroy(active->handing);
 	free(active);
 }
 
@@ -148,14 +259,16 @@ static void log_losses(struct vmop_active_guests *active)
 }
 
 /* Log that a guest's agent begins or ceases to sample. */
-static void log_change(struct vmop_active_candidate *candidate, bool is_sampled)
+static void log_change(struct vmop_active_candidate *candidate, bool is_sampled, bool is_handed)
 {
 	if (is_sampled && !candidate->was_sampled)
-		vmop_log_notice("guest \"%s\" samples itself now", candidate->name);
+		vmop_log_notice("guest \"%s\" %s now", candidate->name,
+				is_handed ? "gets the host's samples" : "samples itself");
 	else if (!is_sampled && candidate->was_sampled)
-		vmop_log_warning("guest \"%s\" no longer samples itself: its vmopd or the guest is "
-				 "gone; it is sampled as a passive one",
-				 candidate->name);
+		vmop_log_warning("guest \"%s\" no longer %s: its vmopd or the guest is gone; it is "
+				 "sampled as a passive one",
+				 candidate->name,
+				 is_handed ? "gets the host's samples" : "samples itself");
 	candidate->was_sampled = is_sampled;
 }
 
@@ -174,11 +287,36 @@ static const char *note_of(const struct vmop_active_guests *active, uint32_t vmm
 	return "its vmopd does not sample: see vmopd's log; sampled as a passive guest";
 }
 
+/* Note in a domain how its agent does with the host's samples. */
+static void note_handed(const struct vmop_active_guests *active, struct vmop_domain *domain)
+{
+	struct vmop_active_ask ask;
+	char text[256];
+	if (!vmop_active_links_asked(active->links, domain->vmm_pid, &ask) || !ask.n_received) {
+		vmop_domain_set_note(domain, "it gets the host's samples");
+		return;
+	}
+	double percent = 100.0 / (double)ask.n_received;
+	snprintf(text, sizeof(text),
+		 "it gets the host's samples: its clock is known to %.1f us, %.2f %% of samples "
+		 "are near a task switch, %.2f %% in one, %.2f %% have no task, %.2f %% found no "
+		 "room",
+		 (double)ask.error_ns / 1000, percent * (double)ask.n_ambiguous,
+		 percent * (double)ask.n_switching, percent * (double)ask.n_unplaced,
+		 percent * (double)ask.n_dropped);
+	vmop_domain_copy_note(domain, text);
+}
+
 /* Note in a domain what its agent does. */
 static void note(struct vmop_active_guests *active, struct vmop_domain *domain)
 {
 	uint64_t samples = vmop_active_group_samples(active->group, domain->vmm_pid);
-	vmop_domain_set_note(domain, note_of(active, domain->vmm_pid));
+	bool is_there =
+		vmop_active_group_presence(active->group, domain->vmm_pid) == VMOP_ACTIVE_THERE;
+	if (active->handing && is_there && vmop_active_links_has(active->links, domain->vmm_pid))
+		note_handed(active, domain);
+	else
+		vmop_domain_set_note(domain, note_of(active, domain->vmm_pid));
 	if (samples)
 		vmop_domain_set_samples_own(domain, samples);
 }
@@ -206,7 +344,8 @@ static void drive_agents(struct vmop_active_guests *active)
 		struct vmop_active_candidate *candidate = &active->candidates.at[i];
 		log_change(candidate,
 			   vmop_active_group_presence(active->group, candidate->vmm_pid) ==
-				   VMOP_ACTIVE_THERE);
+				   VMOP_ACTIVE_THERE,
+			   active->handing != NULL);
 	}
 }
 
@@ -221,6 +360,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active);
+	hand_over(active);
 	for (uint32_t i = 1; i < domains->n; i++)
 		if (domains->at[i]->kind == VMOP_DOMAIN_ACTIVE && domains->at[i]->is_running)
 			note(active, domains->at[i]);
