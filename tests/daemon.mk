@@ -167,7 +167,7 @@ tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)
 # The sources of vmopd that are not in its library.
 tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
 	daemon/clock-watch.c daemon/overhead.c daemon/pairing.c daemon/rate-history.c daemon/requests.c daemon/roll-up.c daemon/rotation.c daemon/session.c daemon/session-file.c \
-	daemon/session-cost.c daemon/session-memory.c daemon/memory-limit.c daemon/session-succession.c daemon/session-summary.c daemon/status.c
+	daemon/session-cost.c daemon/session-wal.c daemon/session-memory.c daemon/memory-limit.c daemon/session-succession.c daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
