@@ -24,8 +24,8 @@ struct vmop_error *vmop_file_keeper_create(const char *dir, mode_t mode,
 					   struct vmop_file_keeper **ret);
 
 /*
- * Do the work that is left, remove a file that was made in vain, end the thread and free keeper. Return the
- * first failure since vmop_file_keeper_failure. NULL is allowed.
+ * Do the work that is left, remove a file that was made in vain, end the thread and free keeper.
+ * Return the first failure since vmop_file_keeper_failure. NULL is allowed.
  */
 struct vmop_error *vmop_file_keeper_destroy(struct vmop_file_keeper *keeper);
 

@@ -34,8 +34,8 @@ struct vmop_checkpoints;
 struct vmop_checkpoints *vmop_checkpoints_begin(sqlite3 *writer);
 
 /*
- * Let no further checkpoint begin until vmop_checkpoints_release. Return whether no checkpoint is in
- * progress: then the writer's transactions do not wait for the thread.
+ * Let no further checkpoint begin until vmop_checkpoints_release. Return whether no checkpoint is
+ * in progress: then the writer's transactions do not wait for the thread.
  */
 bool vmop_checkpoints_hold(struct vmop_checkpoints *checkpoints);
 void vmop_checkpoints_release(struct vmop_checkpoints *checkpoints);

@@ -81,7 +81,7 @@ struct vmop_guest_answer {
 	/* A page: its file. */
 	bool is_verified; /* the file has the code at offset_bytes */
 	bool is_elf;
-	char *path;	  /* as in /proc/PID/maps; on the heap */
+	char *path; /* as in /proc/PID/maps; on the heap */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	/* Symbols and perf maps, and pages of deleted files: the functions; NULL: none. */
