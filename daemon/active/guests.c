@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/active/fetches.h"
 #include "daemon/active/identify.h"
 #include "daemon/active/links.h"
 #include "daemon/active/vsock.h"
@@ -19,6 +20,7 @@ struct vmop_active_guests {
 	struct vmop_active_opener opener; /* that of the links, with the guests' names */
 	struct vmop_active_group *group;
 	struct vmop_active_candidates candidates;
+	struct vmop_fetches *fetches;
 	struct vmop_active_losses logged;
 	bool has_ended;
 };
@@ -91,6 +93,8 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .arg = active,
 						     .name = name_guest};
 	err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (!err)
+		err = vmop_fetches_create(setup, vmop_active_vsock_dial_guest, &active->fetches);
 	if (err) {
 		vmop_active_guests_destroy(active);
 		return err;
@@ -108,12 +112,62 @@ struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
 	return err ? err : vmop_active_guests_create_over(setup, fd, ret);
 }
 
+/* Fetch the session of a guest, if it is connected. */
+static void fetch(struct vmop_active_guests *active, const struct vmop_active_candidate *candidate,
+		  uint64_t token)
+{
+	struct vmop_fetched_guest guest = {.vmm_pid = candidate->vmm_pid,
+					   .token = token,
+					   .name = candidate->name,
+					   .uuid = candidate->uuid};
+	if (vmop_active_links_address(active->links, guest.vmm_pid, &guest.cid, &guest.pidfd))
+		vmop_fetches_begin(active->fetches, &guest);
+}
+
+/* Mark the guests that sample themselves, by candidate. */
+static void find_sampled(const struct vmop_active_guests *active,
+			 bool ret[VMOP_ACTIVE_CANDIDATES_MAX])
+{
+	for (size_t i = 0; i < active->candidates.n; i++)
+		ret[i] = vmop_active_group_presence(active->group,
+						    active->candidates.at[i].vmm_pid) ==
+			 VMOP_ACTIVE_THERE;
+}
+
+static void fetch_all(struct vmop_active_guests *active,
+		      const bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX], uint64_t token)
+{
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (is_sampled[i])
+			fetch(active, &active->candidates.at[i], token);
+}
+
+void vmop_active_guests_fetch(struct vmop_active_guests *active)
+{
+	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];
+	if (active->has_ended)
+		return;
+	find_sampled(active, is_sampled);
+	fetch_all(active, is_sampled, vmop_active_group_token(active->group));
+}
+
 void vmop_active_guests_end(struct vmop_active_guests *active)
 {
-	if (!active->has_ended)
-		vmop_active_group_destroy(active->group);
-	active->group = NULL;
+	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];
+	uint64_t token;
+	if (active->has_ended)
+		return;
 	active->has_ended = true;
+	if (!active->group || !active->fetches) /* it was not created completely */
+		return;
+	find_sampled(active, is_sampled);
+	token = vmop_active_group_token(active->group);
+	vmop_active_group_destroy(active->group);
+	active->group = NULL;
+	/* A fetch that goes on still brings a file from before the end. */
+	vmop_fetches_wait(active->fetches);
+	fetch_all(active, is_sampled, token);
+	vmop_fetches_wait(active->fetches);
 }
 
 void vmop_active_guests_destroy(struct vmop_active_guests *active)
@@ -121,6 +175,8 @@ void vmop_active_guests_destroy(struct vmop_active_guests *active)
 	if (!active)
 		return;
 	vmop_active_guests_end(active);
+	vmop_active_group_destroy(active->group);
+	vmop_fetches_destroy(active->fetches);
 	vmop_active_links_destroy(active->links);
 	vmop_active_candidates_deinit(&active->candidates);
 	free(active);
@@ -159,13 +215,29 @@ static void log_change(struct vmop_active_candidate *candidate, bool is_sampled)
 	candidate->was_sampled = is_sampled;
 }
 
+/* Return the note of a guest that samples itself. */
+static const char *note_of_sampled(const struct vmop_active_guests *active, uint32_t vmm_pid)
+{
+	switch (vmop_fetches_state(active->fetches, vmm_pid)) {
+	case VMOP_FETCHES_GOES_ON:
+		return "it samples itself; its session is being fetched";
+	case VMOP_FETCHES_DONE:
+		return "it samples itself; its session was fetched";
+	case VMOP_FETCHES_FAILED:
+		return "it samples itself; its session was not fetched: see vmopd's log";
+	case VMOP_FETCHES_NONE:
+		break;
+	}
+	return "it samples itself";
+}
+
 static const char *note_of(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
 	if (!vmop_active_links_has(active->links, vmm_pid))
 		return "no 'vmopd --active' has connected: sampled as a passive guest";
 	switch (vmop_active_group_presence(active->group, vmm_pid)) {
 	case VMOP_ACTIVE_THERE:
-		return "it samples itself";
+		return note_of_sampled(active, vmm_pid);
 	case VMOP_ACTIVE_PROBED:
 		return "its vmopd begins: sampled as a passive guest until then";
 	case VMOP_ACTIVE_ABSENT:
@@ -221,6 +293,8 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active);
+	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
+	vmop_fetches_step(active->fetches);
 	for (uint32_t i = 1; i < domains->n; i++)
 		if (domains->at[i]->kind == VMOP_DOMAIN_ACTIVE && domains->at[i]->is_running)
 			note(active, domains->at[i]);

@@ -30,8 +30,15 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						  struct vmop_active_guests **ret);
 
 /*
- * Let all agents store their samples and end their sessions, and wait for them: at most
- * VMOP_ACTIVE_END_WAIT_NS, in parallel. Only the destruction may follow.
+ * Begin to fetch the present sessions of all agents that sample (fetches.h). Does not wait; the
+ * steps go on with it.
+ */
+void vmop_active_guests_fetch(struct vmop_active_guests *active);
+
+/*
+ * Let all agents store their samples and end their sessions, and fetch these. Wait for both: at
+ * most VMOP_ACTIVE_END_WAIT_NS, then twice VMOP_FETCHES_WAIT_NS, in parallel. Only the destruction
+ * may follow.
  */
 void vmop_active_guests_end(struct vmop_active_guests *active);
 void vmop_active_guests_destroy(struct vmop_active_guests *active); /* NULL is allowed */

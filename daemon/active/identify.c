@@ -86,6 +86,7 @@ static void add(struct vmop_active_candidates *candidates, const struct vmop_dom
 	*candidate = (struct vmop_active_candidate){
 		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .seen_ns = now_ns};
 	snprintf(candidate->name, sizeof(candidate->name), "%s", domain->name);
+	snprintf(candidate->uuid, sizeof(candidate->uuid), "%s", domain->uuid);
 }
 
 static void drop(struct vmop_active_candidates *candidates, size_t i)

@@ -29,6 +29,7 @@ struct vmop_active_candidate {
 	uint64_t seen_ns;	   /* when the session last listed the guest */
 	bool was_sampled;	   /* its agent samples, as far as was logged */
 	char name[VMOP_GUEST_NAME_BYTES];
+	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 };
 
 struct vmop_active_candidates {
