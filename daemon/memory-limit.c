@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -228,4 +229,9 @@ void vmop_memory_limit_guard(const struct vmop_memory_limit *limit)
 		return;
 	data.rlim_cur = wanted;
 	setrlimit(RLIMIT_DATA, &data);
+}
+
+void vmop_memory_limit_use_small_pages(bool only_small)
+{
+	prctl(PR_SET_THP_DISABLE, only_small, 0, 0, 0);
 }

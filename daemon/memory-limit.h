@@ -44,4 +44,10 @@ bool vmop_memory_limit_is_short(const struct vmop_memory_limit *limit, bool was_
  */
 void vmop_memory_limit_guard(const struct vmop_memory_limit *limit);
 
+/*
+ * Set whether this process gets no huge pages: the first byte that is written in one takes 2 MiB of
+ * the limit. What is huge already stays so.
+ */
+void vmop_memory_limit_use_small_pages(bool only_small);
+
 #endif

@@ -38,6 +38,7 @@ void vmop_session_limit_memory(struct vmop_session *session)
 	if (is_short != memory->is_short) {
 		memory->is_short = is_short;
 		memory->n_shortages += is_short;
+		vmop_memory_limit_use_small_pages(is_short);
 		log_change(memory);
 	}
 	vmop_profiler_save_memory(session->profiler, is_short);

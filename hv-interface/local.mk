@@ -14,7 +14,7 @@ hv_interface_libevents_la_LIBADD = $(PFM_LIBS)
 # The time of tasks without steal: for libvmop.
 noinst_LTLIBRARIES += hv-interface/libruntime.la
 hv_interface_libruntime_la_SOURCES = \
-	hv-interface/bpf/run-time.h \
+	hv-interface/bpf/run-time.h hv-interface/bpf/run-time-sums.h \
 	hv-interface/steal-clock.c hv-interface/steal-clock.h
 hv_interface_libruntime_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libruntime_la_LIBADD =
@@ -27,7 +27,8 @@ hv_interface_libappio_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libappio_la_LIBADD =
 EXTRA_DIST += hv-interface/bpf/appio.bpf.c
 if HAVE_BPF
-hv_interface_libappio_la_SOURCES += hv-interface/bpf/appio.c hv-interface/bpf/appio-layout.h \
+hv_interface_libappio_la_SOURCES += hv-interface/bpf/loaded.c hv-interface/bpf/loaded.h \
+	hv-interface/bpf/message.c hv-interface/bpf/message.h hv-interface/bpf/appio.c hv-interface/bpf/appio-layout.h \
 	hv-interface/bpf/appio-object.c hv-interface/bpf/appio-object.h
 hv_interface_libappio_la_CPPFLAGS += $(LIBBPF_CFLAGS) -DVMOP_APPIO_OBJECT='"hv-interface/bpf/appio.bpf.o"'
 hv_interface_libappio_la_LIBADD += $(LIBBPF_LIBS)
@@ -113,6 +114,8 @@ hv_interface_libhvinterface_la_SOURCES += \
 	hv-interface/bpf/guest-maps.c \
 	hv-interface/bpf/host-layout.c hv-interface/bpf/host-layout.h \
 	hv-interface/bpf/kernel-reader.c \
+	hv-interface/bpf/loaded.c hv-interface/bpf/loaded.h \
+	hv-interface/bpf/message.c hv-interface/bpf/message.h \
 	hv-interface/bpf/maps.c hv-interface/bpf/maps.h \
 	hv-interface/bpf/object.c hv-interface/bpf/object.h \
 	hv-interface/bpf/pages.c hv-interface/bpf/pages.h \
@@ -140,13 +143,15 @@ hv-interface/bpf/waits.bpf.o: hv-interface/bpf/waits.bpf.c hv-interface/bpf/wait
 waits_object = hv-interface/bpf/libhvinterface_la-waits-object.lo
 $(waits_object): hv-interface/bpf/waits.bpf.o
 hv_interface_libruntime_la_SOURCES += \
+	hv-interface/bpf/loaded.c hv-interface/bpf/loaded.h \
 	hv-interface/bpf/run-time.c hv-interface/bpf/run-time-layout.h hv-interface/bpf/run-time-open.h \
 	hv-interface/bpf/run-time-object.c hv-interface/bpf/run-time-object.h \
 	hv-interface/bpf/run-time-tasks.c
 hv_interface_libruntime_la_CPPFLAGS += $(LIBBPF_CFLAGS) \
 	-DVMOP_RUN_TIME_OBJECT='"hv-interface/bpf/run-time.bpf.o"'
 hv_interface_libruntime_la_LIBADD += $(LIBBPF_LIBS)
-hv-interface/bpf/run-time.bpf.o: hv-interface/bpf/run-time.bpf.c hv-interface/bpf/run-time-layout.h
+hv-interface/bpf/run-time.bpf.o: hv-interface/bpf/run-time.bpf.c hv-interface/bpf/run-time-layout.h \
+		hv-interface/bpf/run-time-sums.h
 	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
 		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/run-time.bpf.c' -o '$@'
 run_time_object = hv-interface/bpf/libruntime_la-run-time-object.lo

@@ -153,6 +153,7 @@ bool vmop_machine_time_read(struct vmop_machine_time *ret)
 		return false;
 	uint64_t tick_ns = VMOP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	*ret = (struct vmop_machine_time){
+		.busy_ns = (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]) * tick_ns,
 		.steal_ns = ticks[7] * tick_ns,
 		.idle_ns = (ticks[3] + ticks[4]) * tick_ns,
 	};

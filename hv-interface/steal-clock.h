@@ -33,6 +33,7 @@ void vmop_steal_clock_find(struct vmop_steal_clock *ret);
 
 /* Time of all CPUs since boot, as /proc/stat has it: whole ticks of USER_HZ. */
 struct vmop_machine_time {
+	uint64_t busy_ns;	    /* in user and kernel mode, and in interrupts */
 	uint64_t steal_ns, idle_ns; /* idle: also while it waits for a disk */
 	uint32_t n_cpus;	    /* online */
 };

@@ -392,7 +392,18 @@ struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, ui
 								   const struct vmop_db_wait *wait),
 					void *arg);
 
-/* Do the same with the places of exits, summed by domain, cause, image and offset. */
+/*
+ * Call `each` for the same time of each interval apart, ascending by interval, domain, vCPU, state
+ * and cause.
+ */
+struct vmop_error *vmop_db_each_interval_wait(
+	struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_wait *wait),
+	void *arg);
+
+/* Do the same as vmop_db_each_wait_in with the places of exits, summed by domain, cause, image and
+ * offset. */
 struct vmop_error *vmop_db_each_exit_place_in(
 	struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
 	struct vmop_error *(*each)(void *arg, const struct vmop_db_exit_place *place), void *arg);

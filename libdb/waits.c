@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The time of vCPUs: what each was doing, who had the CPU while it waited, and its exits.  Rows of
- * an interval; readers get sums over intervals.
+ * an interval; readers get these, or sums over intervals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -169,29 +169,49 @@ static void forget(struct sum **sums)
 	}
 }
 
-/* Read the columns: interval, domain, the rest of the key in its order, count, time_ns. */
-static struct vmop_error *read_rows(struct vmop_db *db, sqlite3_stmt *stmt, const char *table,
-				    struct sum **sums)
+/* Return an end of [from_ns, to_ns) as SQLite can compare it; to_ns 0: no end. */
+static int64_t bound(uint64_t time_ns)
 {
+	return (int64_t)(time_ns < INT64_MAX ? time_ns : INT64_MAX);
+}
+
+/*
+ * Pass the rows with the columns: interval, domain, the rest of the key in its order, count,
+ * time_ns. Bind [from_ns, to_ns) to ?1 and ?2.
+ */
+static struct vmop_error *
+each_row(struct vmop_db *db, const char *sql, const char *table, uint64_t from_ns, uint64_t to_ns,
+	 struct vmop_error *(*each)(void *arg, sqlite3_stmt *stmt, const struct sum *row),
+	 void *arg)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	struct sum last = {0};
 	int64_t last_interval = -1;
-	struct vmop_error *err = NULL;
-	bool row;
-	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
+	bool is_row;
+	if (db->version < VMOP_SCHEMA_WITH_WAITS)
+		return NULL;
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err)
+		err = vmop_db_prepare(db, sql, &stmt);
+	if (err)
+		return err;
+	sqlite3_bind_int64(stmt, 1, bound(from_ns));
+	sqlite3_bind_int64(stmt, 2, to_ns ? bound(to_ns) : INT64_MAX);
+	while (!err && !(err = vmop_db_step(db, stmt, &is_row)) && is_row) {
 		bool corrupt = false;
 		int64_t interval = sqlite3_column_int64(stmt, 0);
-		struct sum sum = {.numbers = {vmop_db_column_u32(stmt, 1, &corrupt)}};
+		struct sum row = {.numbers = {vmop_db_column_u32(stmt, 1, &corrupt)}};
 		for (int i = 1; i < 4; i++)
-			sum.numbers[i] = vmop_db_column(stmt, 1 + i, INT64_MAX, &corrupt);
-		sum.count = vmop_db_column(stmt, 5, INT64_MAX, &corrupt);
-		sum.time_ns = vmop_db_column(stmt, 6, INT64_MAX, &corrupt);
+			row.numbers[i] = vmop_db_column(stmt, 1 + i, INT64_MAX, &corrupt);
+		row.count = vmop_db_column(stmt, 5, INT64_MAX, &corrupt);
+		row.time_ns = vmop_db_column(stmt, 6, INT64_MAX, &corrupt);
 		/* A page that is in the tree several times repeats its rows. */
 		if (corrupt || interval < last_interval ||
-		    (interval == last_interval && compare(&sum, &last) <= 0))
+		    (interval == last_interval && compare(&row, &last) <= 0))
 			return vmop_db_corrupt(db, "a row of the table %s", table);
-		last = sum;
+		last = row;
 		last_interval = interval;
-		err = add(db, sums, &sum);
+		err = each(arg, stmt, &row);
 	}
 	return err;
 }
@@ -201,22 +221,41 @@ static struct vmop_error *read_rows(struct vmop_db *db, sqlite3_stmt *stmt, cons
 	" WHERE interval IN (SELECT id FROM interval WHERE start_ns < ?2 AND start_ns > ?1 - "     \
 	"len_ns) ORDER BY interval, domain, "
 
+/* The sums of rows, while they are read. */
+struct summing {
+	struct vmop_db *db;
+	struct sum *sums; /* uthash */
+};
+
+static struct vmop_error *add_row(void *arg, sqlite3_stmt *stmt, const struct sum *row)
+{
+	struct summing *summing = arg;
+	(void)stmt;
+	return add(summing->db, &summing->sums, row);
+}
+
 static struct vmop_error *read_sums(struct vmop_db *db, const char *sql, const char *table,
 				    uint64_t from_ns, uint64_t to_ns, struct sum **sums)
 {
-	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
-	if (db->version < VMOP_SCHEMA_WITH_WAITS)
-		return NULL;
-	struct vmop_error *err = vmop_db_allow_work(db);
-	if (!err)
-		err = vmop_db_prepare(db, sql, &stmt);
-	if (err)
-		return err;
-	sqlite3_bind_int64(stmt, 1, (int64_t)(from_ns < INT64_MAX ? from_ns : INT64_MAX));
-	sqlite3_bind_int64(stmt, 2, (int64_t)(to_ns && to_ns < INT64_MAX ? to_ns : INT64_MAX));
-	err = read_rows(db, stmt, table, sums);
-	HASH_SORT(*sums, compare);
+	struct summing summing = {.db = db};
+	struct vmop_error *err = each_row(db, sql, table, from_ns, to_ns, add_row, &summing);
+	HASH_SORT(summing.sums, compare);
+	*sums = summing.sums;
 	return err;
+}
+
+/* Set *ret to the row of the table wait with these numbers. False: it has none of such a row. */
+static bool wait_of(const struct sum *sum, struct vmop_db_wait *ret)
+{
+	*ret = (struct vmop_db_wait){
+		.domain = {(uint32_t)sum->numbers[0]},
+		.vcpu = (uint32_t)sum->numbers[1],
+		.state = (enum vmop_wait_state)sum->numbers[2],
+		.cause = sum->numbers[3],
+		.count = sum->count,
+		.time_ns = sum->time_ns,
+	};
+	return sum->numbers[1] <= UINT32_MAX && sum->numbers[2] < VMOP_WAIT_N_STATES;
 }
 
 struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
@@ -231,21 +270,54 @@ struct vmop_error *vmop_db_each_wait_in(struct vmop_db *db, uint64_t from_ns, ui
 		"vcpu, state, cause",
 		"wait", from_ns, to_ns, &sums);
 	HASH_ITER (hh, sums, sum, next) {
-		const struct vmop_db_wait wait = {
-			.domain = {(uint32_t)sum->numbers[0]},
-			.vcpu = (uint32_t)sum->numbers[1],
-			.state = (enum vmop_wait_state)sum->numbers[2],
-			.cause = sum->numbers[3],
-			.count = sum->count,
-			.time_ns = sum->time_ns,
-		};
-		if (!err && (sum->numbers[1] > UINT32_MAX || sum->numbers[2] >= VMOP_WAIT_N_STATES))
+		struct vmop_db_wait wait;
+		if (!err && !wait_of(sum, &wait))
 			err = vmop_db_corrupt(db, "a row of the table wait");
 		if (!err)
 			err = each(arg, &wait);
 	}
 	forget(&sums);
 	return err;
+}
+
+/* The receiver of waits by interval. */
+struct interval_waits {
+	struct vmop_db *db;
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_wait *wait);
+	void *arg;
+};
+
+static struct vmop_error *pass_wait(void *arg, sqlite3_stmt *stmt, const struct sum *row)
+{
+	const struct interval_waits *waits = arg;
+	bool corrupt = false;
+	const struct vmop_db_interval interval = {
+		.id = vmop_db_column_u32(stmt, 0, &corrupt),
+		.level = (uint8_t)vmop_db_column(stmt, 7, UINT8_MAX, &corrupt),
+		.start_ns = vmop_db_column(stmt, 8, INT64_MAX, &corrupt),
+		.len_ns = vmop_db_column(stmt, 9, INT64_MAX, &corrupt),
+	};
+	struct vmop_db_wait wait;
+	if (corrupt || !wait_of(row, &wait))
+		return vmop_db_corrupt(waits->db, "a row of the table wait");
+	return waits->each(waits->arg, &interval, &wait);
+}
+
+struct vmop_error *vmop_db_each_interval_wait(
+	struct vmop_db *db, uint64_t from_ns, uint64_t to_ns,
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
+				   const struct vmop_db_wait *wait),
+	void *arg)
+{
+	struct interval_waits waits = {.db = db, .each = each, .arg = arg};
+	return each_row(
+		db,
+		"SELECT interval, domain, vcpu, state, cause, count, time_ns, level, "
+		"start_ns, len_ns FROM wait JOIN interval ON id = interval WHERE start_ns < "
+		"?2 AND start_ns > ?1 - len_ns ORDER BY interval, domain, vcpu, state, "
+		"cause",
+		"wait", from_ns, to_ns, pass_wait, &waits);
 }
 
 struct vmop_error *vmop_db_each_exit_place_in(

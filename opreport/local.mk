@@ -49,6 +49,8 @@ opreport_libopreport_la_SOURCES = \
 	opreport/waits/exit-reason.c opreport/waits/exit-reason.h \
 	opreport/waits/waits.c opreport/waits/waits.h \
 	opreport/waits/waits-sheet.c opreport/waits/waits-sheet.h \
+	opreport/waits/task-times.c opreport/waits/task-times.h \
+	opreport/waits/task-times-sheet.c opreport/waits/task-times-sheet.h \
 	opreport/gate/gate-options.c opreport/gate/gate-options.h \
 	opreport/gate/shares.c opreport/gate/shares.h \
 	opreport/gate/shares-json.c opreport/gate/shares-json.h \

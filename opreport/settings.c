@@ -94,7 +94,9 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Time of guests' vCPUs (sessions recorded with --waits):", 2},
 	{"waits", KEY_WAITS, "WORD", OPTION_ARG_OPTIONAL,
 	 "Instead of samples: running, halted, waiting and for whom, by guests (the default) or "
-	 "vcpus; culprits: who had the CPU while each guest waited; exits: by reason",
+	 "vcpus; culprits: who had the CPU while each guest waited; exits: by reason; tasks: how "
+	 "long each "
+	 "guest's tasks ran, estimated by samples",
 	 2},
 	{NULL, 0, NULL, 0, "Comparisons, { SPEC... } { SPEC... }:", 2},
 	{"per", KEY_PER, "WORD", 0,
@@ -153,11 +155,10 @@ static const struct vmop_option_word accounting_words[] = {
 static const struct vmop_option_word tree_words[] = {
 	{"callers", VMOP_REPORT_CALLERS}, {"callees", VMOP_REPORT_CALLEES}, {0}};
 
-static const struct vmop_option_word waits_words[] = {{"guests", VMOP_WAITS_GUESTS},
-						      {"vcpus", VMOP_WAITS_VCPUS},
-						      {"culprits", VMOP_WAITS_CULPRITS},
-						      {"exits", VMOP_WAITS_BY_REASON},
-						      {0}};
+static const struct vmop_option_word waits_words[] = {
+	{"guests", VMOP_WAITS_GUESTS},	   {"vcpus", VMOP_WAITS_VCPUS},
+	{"culprits", VMOP_WAITS_CULPRITS}, {"exits", VMOP_WAITS_BY_REASON},
+	{"tasks", VMOP_WAITS_TASKS},	   {0}};
 
 /* Parse --sort.  Another word is taken for the name of a ratio or an event, and checked later. */
 static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,

@@ -24,6 +24,7 @@
 #include "opreport/stacks/inline-map.h"
 #include "opreport/stacks/inverse-tree.h"
 #include "opreport/stacks/stack-reader.h"
+#include "opreport/waits/task-times-sheet.h"
 
 /* ---- output ----------------------------------------------------------------- */
 
@@ -395,6 +396,20 @@ static struct vmop_error *report_waits(struct vmop_settings *settings)
 	return err;
 }
 
+static struct vmop_error *report_task_times(struct vmop_settings *settings)
+{
+	struct vmop_task_times times = {0};
+	struct vmop_task_times_sheet *sheet = NULL;
+	struct vmop_error *err = vmop_task_times_load(&settings->spec, &times);
+	if (!err)
+		err = vmop_task_times_sheet_create(&times, &sheet);
+	if (!err)
+		err = print_sheet(settings, vmop_task_times_sheet_of(sheet));
+	vmop_task_times_sheet_destroy(sheet);
+	vmop_task_times_deinit(&times);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	vmop_heap_prefer_huge_pages();
@@ -411,11 +426,12 @@ int main(int argc, char **argv)
 	if (!err && !settings.has_width && !settings.output_file)
 		settings.output_options.width_columns = vmop_terminal_columns(STDOUT_FILENO);
 	if (!err)
-		err = settings.gate.quiet      ? NULL
-		      : settings.braces.n      ? vmop_compare_report(&settings)
-		      : settings.list_sessions ? list_sessions(&settings)
-		      : settings.waits	       ? report_waits(&settings)
-					       : report_session(&job);
+		err = settings.gate.quiet		   ? NULL
+		      : settings.braces.n		   ? vmop_compare_report(&settings)
+		      : settings.list_sessions		   ? list_sessions(&settings)
+		      : settings.waits == VMOP_WAITS_TASKS ? report_task_times(&settings)
+		      : settings.waits			   ? report_waits(&settings)
+							   : report_session(&job);
 	bool is_crossed = false;
 	if (!err)
 		err = vmop_gate_report(&settings, &is_crossed);

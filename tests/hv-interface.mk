@@ -40,7 +40,8 @@ hv_interface_tests = \
 if HAVE_BPF
 hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps tests/unit/hv-interface/bpf/kernel-reader \
 	tests/unit/hv-interface/bpf/host-layout tests/unit/hv-interface/bpf/object \
-	tests/unit/hv-interface/bpf/waits tests/unit/hv-interface/bpf/run-time
+	tests/unit/hv-interface/bpf/waits tests/unit/hv-interface/bpf/run-time \
+	tests/unit/hv-interface/bpf/loaded tests/unit/hv-interface/bpf/message
 endif
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -74,6 +75,10 @@ tests_unit_hv_interface_bpf_guest_maps_CPPFLAGS = $(hv_interface_test_cppflags) 
 tests_unit_hv_interface_bpf_guest_maps_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_host_layout_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
 tests_unit_hv_interface_bpf_host_layout_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_loaded_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_loaded_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_message_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_message_LDADD = $(hv_interface_test_ldadd) libutil/libutil.la
 tests_unit_hv_interface_bpf_object_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
 tests_unit_hv_interface_bpf_object_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_perf_rate_CPPFLAGS = $(hv_interface_test_cppflags)

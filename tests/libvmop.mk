@@ -32,7 +32,7 @@ tests_unit_libvmop_watch_LDADD = $(libvmop_test_ldadd)
 
 libvmop_stat_tests = tests/unit/libvmop/stat/comparison tests/unit/libvmop/stat/guest-rows \
 	tests/unit/libvmop/stat/guest-run tests/unit/libvmop/stat/ratio tests/unit/libvmop/stat/spread \
-	tests/unit/libvmop/stat/readings \
+	tests/unit/libvmop/stat/readings tests/unit/libvmop/stat/time/stops \
 	tests/unit/libvmop/stat/hypervisor/cpuid tests/unit/libvmop/stat/hypervisor/detect
 EXTRA_DIST += tests/unit/libvmop/stat/tree.h
 if HAVE_LIBMNL
@@ -44,6 +44,8 @@ tests_unit_libvmop_stat_net_infiniband_LDADD = $(libvmop_stat_ldadd)
 libvmop_stat_ldadd = libvmop/stat/libstat.la $(libvmop_test_ldadd) $(JANSSON_LIBS) -lm
 tests_unit_libvmop_stat_readings_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_readings_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_time_stops_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_time_stops_LDADD = $(libvmop_stat_ldadd)
 tests_unit_libvmop_stat_hypervisor_cpuid_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_hypervisor_cpuid_LDADD = $(libvmop_stat_ldadd)
 tests_unit_libvmop_stat_hypervisor_detect_CPPFLAGS = $(libvmop_test_cppflags) $(JANSSON_CFLAGS)

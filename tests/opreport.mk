@@ -39,7 +39,8 @@ opreport_unit_tests += tests/unit/opreport/charts/chart-settings tests/unit/opre
 	tests/unit/opreport/query/overlap tests/unit/opreport/query/time-steps \
 	tests/unit/opreport/gate/bound \
 	tests/unit/opreport/waits/exit-reason \
-	tests/unit/opreport/waits/waits-sheet \
+	tests/unit/opreport/waits/waits-sheet tests/unit/opreport/waits/task-times \
+	tests/unit/opreport/waits/task-times-sheet \
 	tests/unit/opreport/gate/change tests/unit/opreport/gate/shares-json
 if HAVE_CHARTS
 opreport_unit_tests += tests/unit/opreport/charts/chart-output tests/unit/opreport/charts/palette
@@ -51,6 +52,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
 endif
+EXTRA_DIST += tests/unit/opreport/waits/guest-tasks.h
 opreport_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 opreport_test_ldadd = opreport/libopreport.la $(CMOCKA_LIBS)
 tests_unit_opreport_compare_braces_CPPFLAGS = $(opreport_test_cppflags)
@@ -91,6 +93,10 @@ tests_unit_opreport_waits_exit_reason_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_waits_exit_reason_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_waits_waits_sheet_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_waits_waits_sheet_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_waits_task_times_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_waits_task_times_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_waits_task_times_sheet_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_waits_task_times_sheet_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_gate_bound_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_gate_bound_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_gate_change_CPPFLAGS = $(opreport_test_cppflags)

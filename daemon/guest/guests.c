@@ -619,6 +619,18 @@ const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guest
 	return &guests->frames;
 }
 
+void vmop_guests_take_last_symbols(struct vmop_guests *guests)
+{
+	guests->n_symbols_unread = vmop_guest_watch_await_symbols(guests->watch, LAST_WAIT_MS);
+	vmop_guest_take_symbols(guests);
+	vmop_guest_take_answers(guests);
+}
+
+uint64_t vmop_guests_n_symbols_unread(const struct vmop_guests *guests)
+{
+	return guests->n_symbols_unread;
+}
+
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending)
 {
 	guests->is_ending = is_ending;

@@ -177,6 +177,14 @@ const struct vmop_blocked_facts *vmop_guests_blocked_facts(const struct vmop_gue
 /* Set whether the next release is the last one, which leaves no sample held. */
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);
 
+/*
+ * Take the symbols of guests' files that are not read yet, which a saved session cannot get later.
+ * Waits for them at most 250 ms. Follows the last release.
+ */
+void vmop_guests_take_last_symbols(struct vmop_guests *guests);
+/* Return the number of files whose symbols that call could not take. */
+uint64_t vmop_guests_n_symbols_unread(const struct vmop_guests *guests);
+
 /* Return the view of a domain, valid until the next release or tick; NULL: it has none. */
 const struct vmop_guest_view *vmop_guests_view(const struct vmop_guests *guests,
 					       const struct vmop_domain *domain);

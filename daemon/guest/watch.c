@@ -64,6 +64,8 @@ struct vmop_guest_watch {
 	struct watched *guests;
 	struct file_request requests[FILE_QUEUE];
 	unsigned n_requests;
+	bool is_reading_file;	/* of a request that is no longer in the queue */
+	bool are_files_awaited; /* a session ends: their reading has no budget */
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
 	struct vmop_guest_requests contexts;
@@ -224,16 +226,23 @@ static void update_guests(struct vmop_guest_watch *watch)
 	watch->n_sampled = n_sampled;
 }
 
-/* Serve the oldest request for a file, if one exists and the budget allows. */
-static void serve_request(struct vmop_guest_watch *watch)
+/* Return whether the oldest request for a file is served now. */
+static bool may_read_file(const struct vmop_guest_watch *watch)
 {
-	if (!watch->n_requests || watch->n_results == FILE_QUEUE || watch->credit_ns <= 0)
-		return;
+	bool has_budget =
+		watch->credit_ns > 0 || (watch->are_files_awaited && watch->cpu_permille > 0);
+	return watch->n_requests && watch->n_results < FILE_QUEUE && has_budget;
+}
+
+/* Serve the oldest request for a file. */
+static void serve_file(struct vmop_guest_watch *watch)
+{
 	struct file_request request = watch->requests[0];
 	memmove(watch->requests, watch->requests + 1, --watch->n_requests * sizeof(request));
 	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
 	struct watched *watched = find_watched(watch, request.domain);
 	uint32_t session = watch->session;
+	watch->is_reading_file = true;
 	pthread_mutex_unlock(&watch->worker.lock);
 	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (watched)
@@ -241,10 +250,23 @@ static void serve_request(struct vmop_guest_watch *watch)
 							       &request.build_id, &result.is_gone);
 	pthread_mutex_lock(&watch->worker.lock);
 	spend(watch, begun);
+	watch->is_reading_file = false;
 	if (session == watch->session)
 		watch->results[watch->n_results++] = result;
 	else
 		vmop_symtab_destroy(result.symtab);
+	pthread_cond_broadcast(&watch->worker.wake); /* _await_symbols may wait */
+}
+
+/* Serve one request for a file, or all of them if they are awaited. */
+static void serve_files(struct vmop_guest_watch *watch)
+{
+	if (may_read_file(watch))
+		serve_file(watch);
+	while (!watch->worker.is_ending && watch->are_files_awaited && may_read_file(watch)) {
+		serve_contexts(watch);
+		serve_file(watch);
+	}
 }
 
 /* Build the oldest requested table, likewise. Return whether there was one. */
@@ -298,7 +320,7 @@ static void run(struct vmop_worker *worker)
 		sweep(watch);
 		update_guests(watch);
 		serve_contexts(watch);
-		serve_request(watch);
+		serve_files(watch);
 		while (!watch->worker.is_ending && serve_table_request(watch))
 			serve_contexts(watch);
 		if (watch->worker.is_ending)
@@ -531,6 +553,28 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 	}
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_one;
+}
+
+/* Return the number of files whose symbols are requested and not read. The lock is held. */
+static unsigned n_unread_files(const struct vmop_guest_watch *watch)
+{
+	return watch->n_requests + watch->is_reading_file +
+	       vmop_guest_requests_n_open_symbols(&watch->contexts);
+}
+
+unsigned vmop_guest_watch_await_symbols(struct vmop_guest_watch *watch, unsigned wait_ms)
+{
+	struct timespec until = vmop_worker_deadline(wait_ms);
+	pthread_mutex_lock(&watch->worker.lock);
+	watch->are_files_awaited = true;
+	pthread_cond_broadcast(&watch->worker.wake);
+	while (n_unread_files(watch) > 0 && watch->n_results < FILE_QUEUE &&
+	       vmop_worker_wait(&watch->worker, &until))
+		;
+	watch->are_files_awaited = false;
+	unsigned n = n_unread_files(watch);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return n;
 }
 
 bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch,

@@ -105,6 +105,12 @@ struct vmop_guest_file_symbols {
 /* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret);
+/*
+ * Let the thread read the requested files beyond its budget, and wait up to wait_ms for them: at
+ * the end of a session. Return the number of files whose symbols are still not read, those of
+ * vmop_guest_watch_request() included.
+ */
+unsigned vmop_guest_watch_await_symbols(struct vmop_guest_watch *watch, unsigned wait_ms);
 
 /*
  * Request the unwind table of a mapping of a guest's process.  The answer repeats the key.  False:

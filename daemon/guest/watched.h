@@ -61,6 +61,7 @@ struct vmop_guests {
 	struct vmop_guest_watch *watch;
 	struct vmop_held_samples held;
 	bool is_ending;
+	uint64_t n_symbols_unread; /* files, when the session ended */
 	uint64_t begun_ns;    /* CLOCK_MONOTONIC */
 	bool has_own_numbers; /* maps has no numbers of a session before but of watched guests */
 

@@ -607,6 +607,8 @@ void vmop_attribution_resolve_late(struct vmop_attribution *attribution, bool is
 		vmop_guests_release(attribution->guests, &sink);
 	if (attribution->guests && attribution->stacks)
 		vmop_guests_release_blocked(attribution->guests, &blocked);
+	if (attribution->guests && is_last)
+		vmop_guests_take_last_symbols(attribution->guests);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	read_queued(attribution);
 	bool has_text = refresh_kernel(attribution);

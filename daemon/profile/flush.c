@@ -46,6 +46,9 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
 			  (stats.paused_ns - begun->paused_ns) / VMOP_NS_PER_MS);
 	count_blocked_losses(profiler);
+	if (profiler->guests)
+		vmop_losses_total(losses, VMOP_LOSS_SYMBOLS_UNREAD,
+				  vmop_guests_n_symbols_unread(profiler->guests));
 	if (profiler->stacks) {
 		struct vmop_stacks_facts facts;
 		vmop_stacks_facts(profiler->stacks, &facts);

@@ -24,6 +24,7 @@ static const char *const names[VMOP_N_LOSSES] = {
 	[VMOP_LOSS_BLOCKED_TORN] = "blocked-torn",
 	[VMOP_LOSS_BLOCKED_LIMIT] = "blocked-limit",
 	[VMOP_LOSS_MEMORY_LIMIT] = "memory-limit",
+	[VMOP_LOSS_SYMBOLS_UNREAD] = "symbols-unread",
 };
 
 void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event, uint64_t n)

@@ -27,6 +27,8 @@
  * | blocked-limit   | blocked threads of guests above the limit                       |
  * | memory-limit    | samples whose call stacks were not kept, because the memory of  |
  * |                 | the daemon's cgroup was short                                   |
+ * | symbols-unread  | sampled files of guests whose symbols were not read before the  |
+ * |                 | session ended                                                   |
  */
 #ifndef VMOP_DAEMON_PROFILE_LOSSES_H
 #define VMOP_DAEMON_PROFILE_LOSSES_H
@@ -57,6 +59,7 @@ enum vmop_loss {
 	VMOP_LOSS_BLOCKED_TORN,
 	VMOP_LOSS_BLOCKED_LIMIT,
 	VMOP_LOSS_MEMORY_LIMIT,
+	VMOP_LOSS_SYMBOLS_UNREAD,
 	VMOP_N_LOSSES,
 };
 

@@ -13,8 +13,9 @@
 
 #include "hv-interface/bpf/appio-layout.h"
 #include "hv-interface/bpf/appio-object.h"
+#include "hv-interface/bpf/loaded.h"
+#include "hv-interface/bpf/message.h"
 #include "libutil/cleanup.h"
-#include "libutil/log.h"
 
 /* Walk over all tasks at most so often: a process can make threads all the time. */
 #define MAX_WALKS 64
@@ -24,9 +25,7 @@ static const char *const always[] = {"vmop_appio_signal", "vmop_appio_fork", "vm
 				     "vmop_appio_exit", "vmop_appio_leave"};
 
 struct vmop_appio {
-	struct bpf_object *object;
-	struct bpf_link *links[10];
-	size_t n_links;
+	struct vmop_bpf_loaded loaded;
 	struct vmop_appio_settings settings;
 	bool has_fault_function; /* faults are counted where the kernel has handled them */
 	const char *no_faults, *no_uring;
@@ -39,28 +38,19 @@ struct vmop_appio {
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
 
-/* Return the number of parameters of a function type, or 0 without a type of that name. */
-static unsigned n_parameters(const struct btf *btf, const char *name, uint32_t kind)
-{
-	int id = btf__find_by_name_kind(btf, name, kind);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	while (type && (btf_is_typedef(type) || btf_is_ptr(type) || btf_is_func(type)))
-		type = btf__type_by_id(btf, type->type);
-	return type && btf_is_func_proto(type) ? btf_vlen(type) : 0;
-}
-
 static struct vmop_error *find_kernel(struct vmop_appio *appio)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
-						       "(/sys/kernel/btf/vmlinux)");
-	bool has_calls = n_parameters(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF) == 3;
-	appio->has_fault_function = n_parameters(btf, "handle_mm_fault", BTF_KIND_FUNC) == 4;
-	if (n_parameters(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) != 4)
+	struct btf *btf;
+	struct vmop_error *err = vmop_bpf_read_types(&btf);
+	if (err)
+		return err;
+	bool has_calls = vmop_bpf_n_parameters(btf, "btf_trace_sys_exit", BTF_KIND_TYPEDEF) == 3;
+	appio->has_fault_function =
+		vmop_bpf_n_parameters(btf, "handle_mm_fault", BTF_KIND_FUNC) == 4;
+	if (vmop_bpf_n_parameters(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF) != 4)
 		appio->no_faults = "this kernel lets no program see them";
 	/* With the tracepoint's own data: Linux 5.19, and 6.13. */
-	unsigned n = n_parameters(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
+	unsigned n = vmop_bpf_n_parameters(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
 	appio->settings.complete_form =
 		n == 4 ? VMOP_APPIO_COMPLETE_ENTRY : VMOP_APPIO_COMPLETE_RESULT;
 	if (n != 4 && n != 8)
@@ -91,70 +81,34 @@ static void fill_tables(struct vmop_appio_settings *settings)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int log_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char *text;
-	(void)level;
-	if (vasprintf(&text, format, args) < 0)
-		return 0;
-	text[strcspn(text, "\n")] = '\0';
-	vmop_log(VMOP_LOG_DEBUG, "BPF: %s", text);
-	free(text);
-	return 0;
-}
-
-static struct vmop_error *not_permitted(int os_errno)
-{
-	if (os_errno == EPERM || os_errno == EACCES)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "bpf() is not permitted: it needs CAP_BPF and CAP_PERFMON");
-	return vmop_error_new(VMOP_ERROR_CANT, "the kernel refuses the program: %s",
-			      strerror(os_errno));
-}
-
-static struct vmop_error *check_permission(void)
-{
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vmop_probe", 4, 4, 1, NULL);
-	if (fd < 0)
-		return not_permitted(errno);
-	close(fd);
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_loop, NULL) == 0)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "this kernel has no bpf_loop (Linux 5.17 or later)");
-	return NULL;
-}
-
-static struct bpf_program *find_program(const struct vmop_appio *appio, const char *name)
-{
-	return bpf_object__find_program_by_name(appio->object, name);
-}
-
 static int map_fd(const struct vmop_appio *appio, const char *name)
 {
-	return bpf_object__find_map_fd_by_name(appio->object, name);
+	return vmop_bpf_loaded_map_fd(&appio->loaded, name);
 }
 
 /* Load the programs that are wanted and possible. Return 0 or a negative errno. */
 static int try_load(struct vmop_appio *appio, bool has_times)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop_appio");
-	bpf_object__close(appio->object);
-	appio->object = bpf_object__open_mem(
-		vmop_appio_object, (size_t)(vmop_appio_object_end - vmop_appio_object), &opts);
-	if (!appio->object)
-		return -errno;
-	struct bpf_map *settings =
-		bpf_object__find_map_by_name(appio->object, VMOP_APPIO_SETTINGS_SECTION);
-	if (!settings ||
-	    bpf_map__set_initial_value(settings, &appio->settings, sizeof(appio->settings)) != 0)
-		return -EINVAL;
-	bpf_program__set_autoload(find_program(appio, "vmop_appio_enter"), has_times);
-	bpf_program__set_autoload(find_program(appio, "vmop_appio_fault"),
+	struct vmop_bpf_loaded *loaded = &appio->loaded;
+	const struct vmop_bpf_source source = {
+		.name = "vmop_appio",
+		.begin = vmop_appio_object,
+		.end = vmop_appio_object_end,
+		.section = VMOP_APPIO_SETTINGS_SECTION,
+		.settings = &appio->settings,
+		.settings_bytes = sizeof(appio->settings),
+	};
+	int status = vmop_bpf_loaded_open(loaded, &source);
+	if (status < 0)
+		return status;
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_appio_enter"), has_times);
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_appio_fault"),
 				  appio->has_fault_function);
-	bpf_program__set_autoload(find_program(appio, "vmop_appio_exception"),
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_appio_exception"),
 				  !appio->has_fault_function && !appio->no_faults);
-	bpf_program__set_autoload(find_program(appio, "vmop_appio_complete"), !appio->no_uring);
-	return bpf_object__load(appio->object);
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_appio_complete"),
+				  !appio->no_uring);
+	return bpf_object__load(loaded->object);
 }
 
 /* Load, without the parts that this kernel may not have if need be. */
@@ -173,33 +127,25 @@ static struct vmop_error *load(struct vmop_appio *appio, bool has_times)
 		appio->no_uring = "this kernel does not let a program see them";
 		status = try_load(appio, has_times);
 	}
-	return status < 0 ? not_permitted(-status) : NULL;
-}
-
-static int attach(struct vmop_appio *appio, const char *name)
-{
-	struct bpf_link *link = bpf_program__attach(find_program(appio, name));
-	if (!link)
-		return -errno;
-	appio->links[appio->n_links++] = link;
-	return 0;
+	return status < 0 ? vmop_bpf_refused(-status, "") : NULL;
 }
 
 static struct vmop_error *attach_all(struct vmop_appio *appio, bool has_times)
 {
+	struct vmop_bpf_loaded *loaded = &appio->loaded;
 	int status = 0;
 	for (size_t i = 0; status >= 0 && i < sizeof(always) / sizeof(*always); i++)
-		status = attach(appio, always[i]);
+		status = vmop_bpf_loaded_attach(loaded, always[i]);
 	if (status >= 0 && has_times)
-		status = attach(appio, "vmop_appio_enter");
+		status = vmop_bpf_loaded_attach(loaded, "vmop_appio_enter");
 	if (status < 0)
-		return not_permitted(-status);
-	if (appio->has_fault_function && attach(appio, "vmop_appio_fault") == 0)
+		return vmop_bpf_refused(-status, "");
+	if (appio->has_fault_function && vmop_bpf_loaded_attach(loaded, "vmop_appio_fault") == 0)
 		appio->no_faults = NULL;
 	else if (appio->has_fault_function ||
-		 (!appio->no_faults && attach(appio, "vmop_appio_exception") < 0))
+		 (!appio->no_faults && vmop_bpf_loaded_attach(loaded, "vmop_appio_exception") < 0))
 		appio->no_faults = "this kernel attaches no program to them";
-	if (!appio->no_uring && attach(appio, "vmop_appio_complete") < 0)
+	if (!appio->no_uring && vmop_bpf_loaded_attach(loaded, "vmop_appio_complete") < 0)
 		appio->no_uring = "this kernel attaches no program to their tracepoint";
 	return NULL;
 }
@@ -211,14 +157,14 @@ static struct vmop_error *attach_all(struct vmop_appio *appio, bool has_times)
 static int walk(const struct vmop_appio *appio)
 {
 	char nothing[64];
-	struct bpf_map *data = bpf_object__find_map_by_name(appio->object, ".bss");
+	struct bpf_map *data = bpf_object__find_map_by_name(appio->loaded.object, ".bss");
 	int fd = bpf_map__fd(data);
 	struct vmop_appio_progress before, after;
 	uint32_t zero = 0;
 	if (bpf_map_lookup_elem(fd, &zero, &before) != 0)
 		return -errno;
-	struct bpf_link *link =
-		bpf_program__attach_iter(find_program(appio, "vmop_appio_adopt"), NULL);
+	struct bpf_link *link = bpf_program__attach_iter(
+		vmop_bpf_loaded_program(&appio->loaded, "vmop_appio_adopt"), NULL);
 	if (!link)
 		return -errno;
 	int iterator = bpf_iter_create(bpf_link__fd(link));
@@ -247,7 +193,7 @@ struct vmop_error *vmop_appio_adopt(struct vmop_appio *appio, pid_t pid, bool on
 	int n = walk(appio);
 	for (unsigned i = 1; n > 0 && i < MAX_WALKS; i++)
 		n = walk(appio);
-	return n < 0 ? not_permitted(-n) : NULL;
+	return n < 0 ? vmop_bpf_refused(-n, "") : NULL;
 }
 
 struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
@@ -256,10 +202,9 @@ struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
 	*ret = NULL;
 	if (!appio)
 		return &vmop_error_no_memory;
-	libbpf_set_print(log_message);
+	libbpf_set_print(vmop_bpf_log_message);
 	fill_tables(&appio->settings);
-	appio->n_cpus = libbpf_num_possible_cpus();
-	appio->n_cpus = appio->n_cpus > 0 ? appio->n_cpus : 1;
+	appio->n_cpus = (int)vmop_bpf_n_cpus();
 	appio->indices = calloc(BATCH, sizeof(*appio->indices));
 	appio->slots = calloc(BATCH, sizeof(*appio->slots));
 	appio->per_cpu = calloc((size_t)appio->n_cpus, sizeof(union {
@@ -270,7 +215,7 @@ struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
 	if (!appio->indices || !appio->slots || !appio->per_cpu)
 		err = &vmop_error_no_memory;
 	if (!err)
-		err = check_permission();
+		err = vmop_bpf_check_permission("");
 	if (!err)
 		err = find_kernel(appio);
 	if (!err)
@@ -287,16 +232,14 @@ struct vmop_error *vmop_appio_create(bool has_times, struct vmop_appio **ret)
 
 void vmop_appio_stop(struct vmop_appio *appio)
 {
-	while (appio->n_links)
-		bpf_link__destroy(appio->links[--appio->n_links]);
+	vmop_bpf_loaded_detach(&appio->loaded);
 }
 
 void vmop_appio_destroy(struct vmop_appio *appio)
 {
 	if (!appio)
 		return;
-	vmop_appio_stop(appio);
-	bpf_object__close(appio->object);
+	vmop_bpf_loaded_close(&appio->loaded);
 	free(appio->indices);
 	free(appio->slots);
 	free(appio->per_cpu);
@@ -389,7 +332,7 @@ static uint64_t n_missed(const struct vmop_appio *appio)
 {
 	uint64_t sum = 0;
 	struct bpf_program *program;
-	bpf_object__for_each_program(program, appio->object)
+	bpf_object__for_each_program(program, appio->loaded.object)
 	{
 		struct bpf_prog_info info = {0};
 		uint32_t size = sizeof(info);
@@ -431,7 +374,7 @@ struct vmop_error *vmop_appio_read(struct vmop_appio *appio, const struct vmop_a
 	*ret = (struct vmop_appio_facts){0};
 	struct vmop_appio_progress progress;
 	uint32_t zero = 0;
-	int data = bpf_map__fd(bpf_object__find_map_by_name(appio->object, ".bss"));
+	int data = bpf_map__fd(bpf_object__find_map_by_name(appio->loaded.object, ".bss"));
 	struct vmop_error *err = read_losses(appio, ret);
 	if (!err && bpf_map_lookup_elem(data, &zero, &progress) != 0)
 		err = cannot_read(errno);

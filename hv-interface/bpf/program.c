@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "hv-interface/bpf/host-layout.h"
+#include "hv-interface/bpf/loaded.h"
 #include "hv-interface/bpf/maps.h"
+#include "hv-interface/bpf/message.h"
 #include "hv-interface/bpf/object.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
@@ -27,22 +29,6 @@ struct vmop_bpf_program {
 	struct vmop_guest_maps *guest_maps;
 	int program_fd, outputs_fd;
 };
-
-/* Log libbpf's own messages, the verifier's log among them, line by line. */
-static int log_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char *text;
-	(void)level;
-	if (vasprintf(&text, format, args) < 0)
-		return 0;
-	char *rest = text, *line;
-	while ((line = strsep(&rest, "\n"))) {
-		if (*line)
-			vmop_log(VMOP_LOG_DEBUG, "BPF: %s", line);
-	}
-	free(text);
-	return 0;
-}
 
 static bool is_in_initial_pid_namespace(void)
 {
@@ -92,8 +78,7 @@ static struct vmop_error *check_kernel(void)
 		return why_not_permitted(errno);
 	close(fd);
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
-						       "(/sys/kernel/btf/vmlinux)");
+		return vmop_bpf_no_types();
 	if (is_locked_down())
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "the kernel is locked down (confidentiality), which keeps "
@@ -264,7 +249,7 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
 {
 	struct vmop_bpf_settings settings = {0};
 	*ret = NULL;
-	libbpf_set_print(log_message);
+	libbpf_set_print(vmop_bpf_log_message);
 	request->no_unwinding = request->no_guests = NULL;
 	if (request->wants_unwinding)
 		request->no_unwinding = check_kernel();

@@ -5,22 +5,14 @@
 
 #include <stdint.h>
 
+#include "hv-interface/bpf/run-time-sums.h"
+
 #define VMOP_RUN_TIME_MAX_TASKS 65536	   /* that live at the same time */
 #define VMOP_RUN_TIME_RING_BYTES (1 << 20) /* records of ended tasks, until they are read */
 
-/* Times of a task since it was first seen, or of many tasks. */
-struct vmop_run_time_amounts {
-	uint64_t run_ns;     /* on a CPU, by CLOCK_MONOTONIC */
-	uint64_t steal_ns;   /* of run_ns, by the CPU's steal clock */
-	uint64_t virtual_ns; /* as the kernel accounts it: sum_exec_runtime */
-	/* Ticks that hit it, in ns: in what proportion virtual_ns is divided. */
-	uint64_t user_ns, system_ns;
-	uint64_t n_runs;
-};
-
 /* A task. The key is the address of its task_struct. */
 struct vmop_run_time_entry {
-	struct vmop_run_time_amounts amounts;
+	struct vmop_run_time_sums amounts;
 	uint64_t start_ns; /* task_struct.start_time when it was first seen */
 	uint64_t open_ns;  /* virtual time of the run that goes on, which amounts lacks */
 	uint64_t user_base_ns, system_base_ns;
@@ -43,7 +35,7 @@ struct vmop_run_time_cpu {
 	uint64_t is_seen_late; /* it ran already when it was first seen */
 	uint64_t clock;	       /* address of the CPU's steal clock; 0: not computed yet */
 	/* Ended tasks for which the ring had no room. */
-	struct vmop_run_time_amounts unrecorded;
+	struct vmop_run_time_sums unrecorded;
 	uint64_t n_unrecorded;
 	uint64_t n_refused; /* tasks for which the map had no room */
 };

@@ -3,6 +3,7 @@
 #ifndef VMOP_HV_INTERFACE_BPF_RUN_TIME_OPEN_H
 #define VMOP_HV_INTERFACE_BPF_RUN_TIME_OPEN_H
 
+#include "hv-interface/bpf/loaded.h"
 #include "hv-interface/bpf/run-time-layout.h"
 #include "hv-interface/bpf/run-time.h"
 
@@ -18,14 +19,12 @@ struct vmop_run_time_table {
 	struct vmop_run_time_cpu *cpus;
 	uint64_t n_ended; /* nodes that have ended */
 	unsigned generation;
-	struct vmop_run_time_amounts unlisted;
+	struct vmop_run_time_sums unlisted;
 	struct vmop_run_time_facts facts;
 };
 
 struct vmop_run_time {
-	struct bpf_object *object;
-	struct bpf_link *links[2];
-	size_t n_links;
+	struct vmop_bpf_loaded loaded;
 	struct ring_buffer *ring;
 	int tasks_fd, cpus_fd, settle_fd;
 	uint32_t n_cpus, max_tasks;

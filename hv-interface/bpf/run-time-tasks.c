@@ -54,20 +54,9 @@ void vmop_run_time_table_deinit(struct vmop_run_time_table *table)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static void add_amounts(struct vmop_run_time_amounts *to, const struct vmop_run_time_amounts *from)
-{
-	to->run_ns += from->run_ns;
-	to->steal_ns += from->steal_ns;
-	to->virtual_ns += from->virtual_ns;
-	to->user_ns += from->user_ns;
-	to->system_ns += from->system_ns;
-	to->n_runs += from->n_runs;
-}
-
 /* Divide the virtual time as the kernel's cputime_adjust() does: without ticks all is the user's.
  */
-static struct vmop_run_time_sums sums_of(const struct vmop_run_time_amounts *amounts,
-					 uint64_t open_ns)
+static struct vmop_run_time_sums sums_of(const struct vmop_run_time_sums *amounts, uint64_t open_ns)
 {
 	struct vmop_run_time_sums ret = {
 		.run_ns = amounts->run_ns,
@@ -82,16 +71,6 @@ static struct vmop_run_time_sums sums_of(const struct vmop_run_time_amounts *amo
 					   ticks_ns);
 	ret.user_ns = ret.virtual_ns - ret.system_ns;
 	return ret;
-}
-
-static void add_sums(struct vmop_run_time_sums *to, const struct vmop_run_time_sums *from)
-{
-	to->run_ns += from->run_ns;
-	to->steal_ns += from->steal_ns;
-	to->virtual_ns += from->virtual_ns;
-	to->user_ns += from->user_ns;
-	to->system_ns += from->system_ns;
-	to->n_runs += from->n_runs;
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -136,7 +115,7 @@ int vmop_run_time_take_record(void *context, void *bytes, size_t len_bytes)
 	node->has_ended = true;
 	if (++table->n_ended <= VMOP_RUN_TIME_MAX_ENDED)
 		return 0;
-	add_amounts(&table->unlisted, &record.entry.amounts);
+	vmop_run_time_sums_add(&table->unlisted, &record.entry.amounts);
 	table->facts.n_unlisted++;
 	table->n_ended--;
 	remove_node(table, node);
@@ -144,10 +123,10 @@ int vmop_run_time_take_record(void *context, void *bytes, size_t len_bytes)
 }
 
 /* Add what the CPUs have of tasks that no one listed. Returns the amounts of all CPUs. */
-static struct vmop_run_time_amounts read_cpus(struct vmop_run_time *run_time,
-					      uint64_t *ret_n_unrecorded)
+static struct vmop_run_time_sums read_cpus(struct vmop_run_time *run_time,
+					   uint64_t *ret_n_unrecorded)
 {
-	struct vmop_run_time_amounts ret = {0};
+	struct vmop_run_time_sums ret = {0};
 	const uint32_t zero = 0;
 	*ret_n_unrecorded = 0;
 	run_time->table.facts.n_refused = 0;
@@ -155,7 +134,7 @@ static struct vmop_run_time_amounts read_cpus(struct vmop_run_time *run_time,
 		return ret;
 	for (uint32_t i = 0; i < run_time->n_cpus; i++) {
 		const struct vmop_run_time_cpu *cpu = &run_time->table.cpus[i];
-		add_amounts(&ret, &cpu->unrecorded);
+		vmop_run_time_sums_add(&ret, &cpu->unrecorded);
 		*ret_n_unrecorded += cpu->n_unrecorded;
 		run_time->table.facts.n_refused += cpu->n_refused;
 	}
@@ -208,7 +187,7 @@ static struct vmop_error *list(struct vmop_run_time_table *table)
 			.sums = sums_of(&node->entry.amounts, node->entry.open_ns),
 		};
 		memcpy(task->comm, node->entry.comm, sizeof(node->entry.comm));
-		add_sums(&table->facts.total, &task->sums);
+		vmop_run_time_sums_add(&table->facts.total, &task->sums);
 	}
 	qsort(table->tasks, table->n_tasks, sizeof(*table->tasks), by_task);
 	return NULL;
@@ -220,7 +199,7 @@ struct vmop_error *vmop_run_time_read(struct vmop_run_time *run_time)
 	uint64_t n_unrecorded;
 	table->generation++;
 	/* In this order no task is missed or counted twice, whenever it ends. */
-	struct vmop_run_time_amounts unlisted = read_cpus(run_time, &n_unrecorded);
+	struct vmop_run_time_sums unlisted = read_cpus(run_time, &n_unrecorded);
 	vmop_run_time_settle(run_time);
 	struct vmop_error *err = read_living(run_time);
 	if (!err && ring_buffer__consume(run_time->ring) < 0)
@@ -229,7 +208,7 @@ struct vmop_error *vmop_run_time_read(struct vmop_run_time *run_time)
 		err = vmop_steal(&run_time->err);
 	if (err)
 		return err;
-	add_amounts(&unlisted, &table->unlisted);
+	vmop_run_time_sums_add(&unlisted, &table->unlisted);
 	table->facts.total = sums_of(&unlisted, 0);
 	err = list(table);
 	table->facts.n_tasks = table->n_tasks + table->facts.n_unlisted + n_unrecorded;

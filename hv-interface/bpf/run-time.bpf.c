@@ -212,14 +212,9 @@ static __always_inline uint64_t charge(struct vmop_run_time_cpu *cpu,
 }
 
 static __always_inline void add_unrecorded(struct vmop_run_time_cpu *cpu,
-					   const struct vmop_run_time_amounts *amounts)
+					   const struct vmop_run_time_sums *amounts)
 {
-	cpu->unrecorded.run_ns += amounts->run_ns;
-	cpu->unrecorded.steal_ns += amounts->steal_ns;
-	cpu->unrecorded.virtual_ns += amounts->virtual_ns;
-	cpu->unrecorded.user_ns += amounts->user_ns;
-	cpu->unrecorded.system_ns += amounts->system_ns;
-	cpu->unrecorded.n_runs += amounts->n_runs;
+	vmop_run_time_sums_add(&cpu->unrecorded, amounts);
 	cpu->n_unrecorded++;
 }
 

@@ -17,6 +17,15 @@
 /* The inode of the first namespace of process ids: PROC_PID_INIT_INO in linux/proc_ns.h. */
 #define FIRST_PID_NAMESPACE 0xeffffffc
 
+/* The program may be a user's: its own messages of libbpf are not for this library to print. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
 /* ---- what this kernel has ----------------------------------------------------------------- */
 
 static bool has_member(const struct btf *btf, const char *structure, const char *member)
@@ -46,7 +55,9 @@ static bool is_turned_off(void)
 
 enum vmop_subtracts vmop_kernel_subtracts(void)
 {
+	libbpf_print_fn_t print = libbpf_set_print(print_nothing);
 	struct btf *btf = btf__load_vmlinux_btf();
+	libbpf_set_print(print);
 	if (!btf)
 		return VMOP_SUBTRACTS_UNKNOWN;
 	bool ret = has_member(btf, "rq", "prev_steal_time_rq");
@@ -70,35 +81,11 @@ static struct vmop_error *check_namespace(const struct vmop_run_time_options *op
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-/* The program may be a user's: its own messages of libbpf are not for this library to print. */
-static int print_nothing(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
-static struct vmop_error *not_permitted(int os_errno)
-{
-	if (os_errno == EPERM || os_errno == EACCES)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "bpf() is not permitted (%s): it needs CAP_BPF and "
-				      "CAP_PERFMON, and no seccomp filter against it",
-				      strerror(os_errno));
-	return vmop_error_new(VMOP_ERROR_CANT, "the kernel refuses the BPF program (%s)",
-			      strerror(os_errno));
-}
-
-static struct bpf_program *find_program(const struct vmop_run_time *run_time, const char *name)
-{
-	return bpf_object__find_program_by_name(run_time->object, name);
-}
-
-static struct vmop_error *set_constants(struct vmop_run_time *run_time)
+static struct vmop_error *load(struct vmop_run_time *run_time)
 {
 	const struct vmop_run_time_options *options = &run_time->options;
 	const struct vmop_steal_clock *clock = &options->clock;
+	struct vmop_bpf_loaded *loaded = &run_time->loaded;
 	const struct vmop_run_time_settings settings = {
 		.clock_variable = clock->variable,
 		.per_cpu_offsets = clock->offsets,
@@ -107,37 +94,29 @@ static struct vmop_error *set_constants(struct vmop_run_time *run_time)
 		.tid = (uint32_t)options->tid,
 		.tgid = (uint32_t)options->tgid,
 	};
-	struct bpf_map *map =
-		bpf_object__find_map_by_name(run_time->object, VMOP_RUN_TIME_SETTINGS_SECTION);
-	if (!map || bpf_map__set_initial_value(map, &settings, sizeof(settings)) != 0)
-		return not_permitted(EINVAL);
-	return NULL;
-}
-
-static struct vmop_error *load(struct vmop_run_time *run_time)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop_run_time");
-	run_time->object = bpf_object__open_mem(
-		vmop_run_time_object, (size_t)(vmop_run_time_object_end - vmop_run_time_object),
-		&opts);
-	if (!run_time->object)
-		return not_permitted(errno);
-	struct vmop_error *err = set_constants(run_time);
-	if (err)
-		return err;
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(run_time->object, "tasks"),
-				 run_time->max_tasks);
-	bpf_program__set_autoload(find_program(run_time, "vmop_fork"), run_time->options.tgid != 0);
-	int status = bpf_object__load(run_time->object);
+	const struct vmop_bpf_source source = {
+		.name = "vmop_run_time",
+		.begin = vmop_run_time_object,
+		.end = vmop_run_time_object_end,
+		.section = VMOP_RUN_TIME_SETTINGS_SECTION,
+		.settings = &settings,
+		.settings_bytes = sizeof(settings),
+	};
+	int status = vmop_bpf_loaded_open(loaded, &source);
 	if (status < 0)
-		return not_permitted(-status);
-	run_time->tasks_fd = bpf_object__find_map_fd_by_name(run_time->object, "tasks");
-	run_time->cpus_fd = bpf_object__find_map_fd_by_name(run_time->object, "cpus");
-	run_time->settle_fd = bpf_program__fd(find_program(run_time, "vmop_settle"));
-	run_time->ring =
-		ring_buffer__new(bpf_object__find_map_fd_by_name(run_time->object, "ended"),
-				 vmop_run_time_take_record, run_time, NULL);
-	return run_time->ring ? NULL : not_permitted(errno);
+		return vmop_bpf_refused(-status, "");
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(loaded->object, "tasks"),
+				 run_time->max_tasks);
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_fork"), options->tgid != 0);
+	status = bpf_object__load(loaded->object);
+	if (status < 0)
+		return vmop_bpf_refused(-status, "");
+	run_time->tasks_fd = vmop_bpf_loaded_map_fd(loaded, "tasks");
+	run_time->cpus_fd = vmop_bpf_loaded_map_fd(loaded, "cpus");
+	run_time->settle_fd = bpf_program__fd(vmop_bpf_loaded_program(loaded, "vmop_settle"));
+	run_time->ring = ring_buffer__new(vmop_bpf_loaded_map_fd(loaded, "ended"),
+					  vmop_run_time_take_record, run_time, NULL);
+	return run_time->ring ? NULL : vmop_bpf_refused(errno, "");
 }
 
 /* ---- who subtracts ------------------------------------------------------------------------ */
@@ -148,21 +127,21 @@ static struct vmop_error *decide(struct vmop_run_time *run_time)
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	const uint32_t zero = 0;
 	struct vmop_run_time_state state;
-	int fd = bpf_object__find_map_fd_by_name(run_time->object, VMOP_RUN_TIME_STATE_SECTION);
-	bool is_read = run_time->options.clock.static_key &&
-		       bpf_prog_test_run_opts(bpf_program__fd(find_program(run_time, "vmop_look")),
-					      &opts) == 0;
+	int fd = vmop_bpf_loaded_map_fd(&run_time->loaded, VMOP_RUN_TIME_STATE_SECTION);
+	int look_fd = bpf_program__fd(vmop_bpf_loaded_program(&run_time->loaded, "vmop_look"));
+	bool is_read =
+		run_time->options.clock.static_key && bpf_prog_test_run_opts(look_fd, &opts) == 0;
 	if (bpf_map_lookup_elem(fd, &zero, &state) != 0)
-		return not_permitted(errno);
+		return vmop_bpf_refused(errno, "");
 	run_time->subtracts = vmop_kernel_subtracts();
 	if (run_time->subtracts == VMOP_SUBTRACTS_UNKNOWN)
-		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
-						       "(/sys/kernel/btf/vmlinux)");
+		return vmop_bpf_no_types();
 	/* The key is off without the clock, and with the parameter. */
 	if (is_read && state.key_count == 0)
 		run_time->subtracts = VMOP_SUBTRACTS_NO;
 	state.kernel_subtracts = run_time->subtracts == VMOP_SUBTRACTS_YES;
-	return bpf_map_update_elem(fd, &zero, &state, BPF_ANY) == 0 ? NULL : not_permitted(errno);
+	return bpf_map_update_elem(fd, &zero, &state, BPF_ANY) == 0 ? NULL
+								    : vmop_bpf_refused(errno, "");
 }
 
 enum vmop_subtracts vmop_run_time_subtracts(const struct vmop_run_time *run_time)
@@ -176,10 +155,9 @@ static struct vmop_error *attach(struct vmop_run_time *run_time)
 {
 	static const char *const names[] = {"vmop_switch", "vmop_fork"};
 	for (size_t i = 0; i < (run_time->options.tgid ? 2 : 1); i++) {
-		struct bpf_link *link = bpf_program__attach(find_program(run_time, names[i]));
-		if (!link)
-			return not_permitted(errno);
-		run_time->links[run_time->n_links++] = link;
+		int status = vmop_bpf_loaded_attach(&run_time->loaded, names[i]);
+		if (status < 0)
+			return vmop_bpf_refused(-status, "");
 	}
 	vmop_run_time_settle(run_time);
 	return NULL;
@@ -187,11 +165,7 @@ static struct vmop_error *attach(struct vmop_run_time *run_time)
 
 void vmop_run_time_settle(const struct vmop_run_time *run_time)
 {
-	/* One that is offline has nothing to run. */
-	for (uint32_t cpu = 0; cpu < run_time->n_cpus; cpu++) {
-		LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
-		bpf_prog_test_run_opts(run_time->settle_fd, &opts);
-	}
+	vmop_bpf_run_on_cpus(run_time->settle_fd, run_time->n_cpus);
 }
 
 bool vmop_run_time_own_steal(const struct vmop_run_time *run_time, uint64_t *ret_steal_ns)
@@ -211,8 +185,14 @@ bool vmop_run_time_own_steal(const struct vmop_run_time *run_time, uint64_t *ret
 static struct vmop_error *start(struct vmop_run_time *run_time)
 {
 	struct vmop_error *err = check_namespace(&run_time->options);
-	if (!err)
-		err = load(run_time);
+	if (err)
+		return err;
+	err = load(run_time);
+	if (err && vmop_kernel_subtracts() == VMOP_SUBTRACTS_UNKNOWN) {
+		/* Not every kernel's refusal shows it. */
+		vmop_error_destroy(err);
+		err = vmop_bpf_no_types();
+	}
 	if (!err)
 		err = decide(run_time);
 	if (!err)
@@ -227,8 +207,7 @@ struct vmop_error *vmop_run_time_create(const struct vmop_run_time_options *opti
 	*ret = NULL;
 	if (!run_time)
 		return &vmop_error_no_memory;
-	int n_cpus = libbpf_num_possible_cpus();
-	run_time->n_cpus = n_cpus > 0 ? (uint32_t)n_cpus : 1;
+	run_time->n_cpus = vmop_bpf_n_cpus();
 	run_time->options = *options;
 	run_time->max_tasks = options->tid ? 2 : VMOP_RUN_TIME_MAX_TASKS;
 	libbpf_print_fn_t print = libbpf_set_print(print_nothing);
@@ -246,10 +225,9 @@ void vmop_run_time_destroy(struct vmop_run_time *run_time)
 {
 	if (!run_time)
 		return;
-	while (run_time->n_links)
-		bpf_link__destroy(run_time->links[--run_time->n_links]);
+	vmop_bpf_loaded_detach(&run_time->loaded);
 	ring_buffer__free(run_time->ring);
-	bpf_object__close(run_time->object);
+	vmop_bpf_loaded_close(&run_time->loaded);
 	vmop_run_time_table_deinit(&run_time->table);
 	vmop_error_destroy(run_time->err);
 	free(run_time);

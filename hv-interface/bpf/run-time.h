@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "hv-interface/bpf/run-time-sums.h"
 #include "hv-interface/steal-clock.h"
 #include "libutil/error.h"
 
@@ -46,15 +47,6 @@ void vmop_run_time_destroy(struct vmop_run_time *run_time); /* NULL is allowed *
 
 /* As vmop_kernel_subtracts(), by the kernel's own variable where that can be read. */
 enum vmop_subtracts vmop_run_time_subtracts(const struct vmop_run_time *run_time);
-
-/* Times since a task was first seen. */
-struct vmop_run_time_sums {
-	uint64_t run_ns;	     /* on a CPU, by CLOCK_MONOTONIC */
-	uint64_t steal_ns;	     /* of it, the hypervisor ran others; 0 without a steal clock */
-	uint64_t virtual_ns;	     /* as the kernel accounts it, also for getrusage(2) */
-	uint64_t user_ns, system_ns; /* virtual_ns, divided as the kernel does: by its ticks */
-	uint64_t n_runs;
-};
 
 struct vmop_run_time_task {
 	uint64_t start_ns; /* orders the tasks with the same numbers */

@@ -3,6 +3,7 @@
 #ifndef VMOP_HV_INTERFACE_BPF_WAITS_OPEN_H
 #define VMOP_HV_INTERFACE_BPF_WAITS_OPEN_H
 
+#include "hv-interface/bpf/loaded.h"
 #include "hv-interface/bpf/waits-layout.h"
 #include "hv-interface/bpf/waits.h"
 
@@ -36,9 +37,7 @@ struct vmop_waits_sums {
 };
 
 struct vmop_waits {
-	struct bpf_object *object;
-	struct bpf_link *links[8];
-	size_t n_links;
+	struct vmop_bpf_loaded loaded;
 	int maps[VMOP_WAITS_N_MAPS];
 	int settle_fd, prime_fd, words_fd;
 	uint32_t n_words, n_cpus, n_watched, n_refused;

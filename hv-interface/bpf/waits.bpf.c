@@ -304,7 +304,10 @@ static __always_inline void set_culprit(struct vmop_waits_pair_key *key, struct 
 	key->kind = VMOP_CULPRIT_PROCESS;
 	const struct task_struct *leader =
 		is_argument ? task->group_leader : BPF_CORE_READ(task, group_leader);
-	bpf_probe_read_kernel(key->id, sizeof(key->id), leader->comm);
+	if (is_argument)
+		__builtin_memcpy(key->id, leader->comm, sizeof(key->id));
+	else
+		bpf_probe_read_kernel(key->id, sizeof(key->id), leader->comm);
 }
 
 /* Set a pair's culprit to a task that is a tracepoint's argument. victim: the task's, or NULL. */
@@ -351,11 +354,17 @@ static __always_inline uint32_t word_of(uint32_t slot)
 	return bounded(slot / 64, VMOP_WAITS_MASK_WORDS);
 }
 
+static __always_inline void set_waiting_on(struct vmop_waits_cpu *cpu, uint32_t slot)
+{
+	if (slot < VMOP_WAITS_MAX_VICTIMS)
+		__sync_fetch_and_or(&cpu->waiting[word_of(slot)], UINT64_C(1) << slot % 64);
+}
+
 static __always_inline void set_waiting(uint32_t cpu, uint32_t slot)
 {
 	struct vmop_waits_cpu *at = cpu_at(cpu);
-	if (at && slot < VMOP_WAITS_MAX_VICTIMS)
-		__sync_fetch_and_or(&at->waiting[word_of(slot)], UINT64_C(1) << slot % 64);
+	if (at)
+		set_waiting_on(at, slot);
 }
 
 static __always_inline void clear_waiting(uint32_t cpu, uint32_t slot)
@@ -414,13 +423,24 @@ static __always_inline void charge_wait(struct vmop_waits_victim *victim,
 		add_pair(victim, key, tgid, time_ns - quota_ns);
 }
 
+/*
+ * Return whether a quota keeps a thread that waits. Since Linux 6.18 a task is only throttled while
+ * it runs, so that one whose wait began without is not looked at.
+ */
+static __always_inline bool is_waiter_throttled(const struct vmop_waits_victim *victim)
+{
+	const struct task_struct *task = NULL;
+	if (bpf_core_field_exists(task->throttled) && !victim->is_throttled)
+		return false;
+	return is_throttled((struct task_struct *)victim->task, false);
+}
+
 /* Charge a thread that still waits: its task is no argument of a tracepoint. */
 static __always_inline void charge_waiter(struct vmop_waits_victim *victim,
 					  const struct vmop_waits_pair_key *key, uint32_t tgid,
 					  uint64_t now_ns)
 {
-	charge_wait(victim, key, tgid, is_throttled((struct task_struct *)victim->task, false),
-		    now_ns);
+	charge_wait(victim, key, tgid, is_waiter_throttled(victim), now_ns);
 }
 
 /* Charge a state without a culprit. */
@@ -503,10 +523,11 @@ static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu,
 
 /* ---- the scheduler ------------------------------------------------------------------------ */
 
+/* Begin a state. The kernel holds the run queue's lock: no other CPU does so for this thread. */
 static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
 {
 	victim->state = state;
-	__sync_fetch_and_add(&victim->counts[bounded(state, VMOP_WAIT_N_STATES)], 1);
+	victim->counts[bounded(state, VMOP_WAIT_N_STATES)]++;
 }
 
 static __always_inline uint64_t state_of(struct task_struct *task)
@@ -531,8 +552,8 @@ static __always_inline uint32_t state_after(struct task_struct *task, bool is_pr
 }
 
 static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t slot,
-				      struct task_struct *task, uint32_t cpu, uint32_t state,
-				      uint64_t now_ns)
+				      struct task_struct *task, struct vmop_waits_cpu *at,
+				      uint32_t cpu, uint32_t state, uint64_t now_ns)
 {
 	if (victim->state == VMOP_WAIT_WAITING) /* it was taken for one that waits */
 		clear_waiting(victim->cpu, slot);
@@ -544,7 +565,7 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task, true);
 	enter(victim, state);
 	if (state == VMOP_WAIT_WAITING)
-		set_waiting(cpu, slot);
+		set_waiting_on(at, slot);
 }
 
 static __always_inline void take_cpu(struct vmop_waits_victim *victim, uint32_t slot,
@@ -584,7 +605,7 @@ int vmop_switch(uint64_t *ctx)
 		uint64_t asked = settings.has_state_argument ? ctx[3] : state_of(previous);
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
-		leave_cpu(leaving, leaving_slot, previous, number,
+		leave_cpu(leaving, leaving_slot, previous, cpu, number,
 			  state_after(previous, ctx[0], asked), now_ns);
 	}
 	struct vmop_waits_victim *victim = victim_of((uint32_t)next->pid, &slot);

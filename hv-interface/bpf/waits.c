@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hv-interface/bpf/message.h"
 #include "hv-interface/bpf/waits-object.h"
 #include "hv-interface/bpf/waits-open.h"
 #include "libutil/cleanup.h"
@@ -21,35 +22,24 @@
 /* The request with which a VMM runs a vCPU: KVM_RUN in linux/kvm.h. */
 #define KVM_RUN_REQUEST 0xae80
 
+/* Behind the reason why the kernel refuses the program. */
+#define HINT "; --verbose twice logs the reason"
+
 static const char *const attached[] = {"vmop_switch", "vmop_wakeup", "vmop_migrate"};
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
 
-/* Return the number of arguments of a tracepoint, or 0 without one. */
-static unsigned n_arguments(const struct btf *btf, const char *tracepoint)
-{
-	char name[64];
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	type = type ? btf__type_by_id(btf, type->type) : NULL;
-	if (type && btf_is_ptr(type))
-		type = btf__type_by_id(btf, type->type);
-	/* The first parameter is not an argument. */
-	return type && btf_is_func_proto(type) && btf_vlen(type) ? btf_vlen(type) - 1u : 0;
-}
-
 static struct vmop_error *find_kernel(struct vmop_waits_settings *settings)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
-						       "(/sys/kernel/btf/vmlinux)");
-	unsigned n = n_arguments(btf, "sched_switch");
-	bool has_notifiers = btf__find_by_name_kind(btf, "preempt_notifier", BTF_KIND_STRUCT) > 0;
-	btf__free(btf);
-	settings->has_state_argument = n >= 4;
-	if (n < 3)
+	struct btf *types;
+	struct vmop_error *err = vmop_bpf_read_types(&types);
+	if (err)
+		return err;
+	unsigned n = vmop_bpf_n_parameters(types, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	bool has_notifiers = btf__find_by_name_kind(types, "preempt_notifier", BTF_KIND_STRUCT) > 0;
+	btf__free(types);
+	settings->has_state_argument = n >= 5;
+	if (n < 4)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "this kernel has no tracepoint sched_switch");
 	if (!has_notifiers)
@@ -93,110 +83,52 @@ static void find_exits(struct vmop_waits *waits)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int log_message(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char *text;
-	(void)level;
-	if (vasprintf(&text, format, args) < 0)
-		return 0;
-	text[strcspn(text, "\n")] = '\0';
-	vmop_log(VMOP_LOG_DEBUG, "BPF: %s", text);
-	free(text);
-	return 0;
-}
-
-static struct bpf_program *find_program(const struct vmop_waits *waits, const char *name)
-{
-	return bpf_object__find_program_by_name(waits->object, name);
-}
-
-static struct vmop_error *not_permitted(int os_errno)
-{
-	if (os_errno == EPERM || os_errno == EACCES)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "bpf() is not permitted (%s): it needs CAP_BPF and "
-				      "CAP_PERFMON, and no seccomp filter against it",
-				      strerror(os_errno));
-	return vmop_error_new(
-		VMOP_ERROR_CANT,
-		"the kernel refuses the program (%s; --verbose twice logs the reason)",
-		strerror(os_errno));
-}
-
-static struct vmop_error *check_permission(void)
-{
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vmop_probe", 4, 4, 1, NULL);
-	if (fd < 0)
-		return not_permitted(errno);
-	close(fd);
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_loop, NULL) == 0)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "this kernel has no bpf_loop (Linux 5.17 or later)");
-	return NULL;
-}
-
 static struct vmop_error *load(struct vmop_waits *waits)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop_waits");
-	waits->object = bpf_object__open_mem(
-		vmop_waits_object, (size_t)(vmop_waits_object_end - vmop_waits_object), &opts);
-	if (!waits->object)
-		return not_permitted(errno);
-	struct bpf_map *settings =
-		bpf_object__find_map_by_name(waits->object, VMOP_WAITS_SETTINGS_SECTION);
-	int n_cpus = libbpf_num_possible_cpus();
-	waits->n_cpus = n_cpus > 0 ? (uint32_t)n_cpus : 1;
-	bpf_map__set_max_entries(bpf_object__find_map_by_name(waits->object, "cpus"),
-				 waits->n_cpus);
-	if (!settings ||
-	    bpf_map__set_initial_value(settings, &waits->settings, sizeof(waits->settings)) != 0)
-		return not_permitted(EINVAL);
-	bpf_program__set_autoload(find_program(waits, "vmop_exit"), !waits->no_exits);
-	bpf_program__set_autoload(find_program(waits, "vmop_entry"), !waits->no_exits);
-	int status = bpf_object__load(waits->object);
+	struct vmop_bpf_loaded *loaded = &waits->loaded;
+	const struct vmop_bpf_source source = {
+		.name = "vmop_waits",
+		.begin = vmop_waits_object,
+		.end = vmop_waits_object_end,
+		.section = VMOP_WAITS_SETTINGS_SECTION,
+		.settings = &waits->settings,
+		.settings_bytes = sizeof(waits->settings),
+	};
+	int status = vmop_bpf_loaded_open(loaded, &source);
 	if (status < 0)
-		return not_permitted(-status);
+		return vmop_bpf_refused(-status, HINT);
+	waits->n_cpus = vmop_bpf_n_cpus();
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(loaded->object, "cpus"),
+				 waits->n_cpus);
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_exit"), !waits->no_exits);
+	bpf_program__set_autoload(vmop_bpf_loaded_program(loaded, "vmop_entry"), !waits->no_exits);
+	status = bpf_object__load(loaded->object);
+	if (status < 0)
+		return vmop_bpf_refused(-status, HINT);
 	for (size_t i = 0; i < VMOP_WAITS_N_MAPS; i++) {
 		static const char *const names[VMOP_WAITS_N_MAPS] = {
 			"slots", "victims", "cpus",	 "guests",
 			"pairs", "exits",   "addresses", "hints"};
-		waits->maps[i] = bpf_object__find_map_fd_by_name(waits->object, names[i]);
+		waits->maps[i] = vmop_bpf_loaded_map_fd(loaded, names[i]);
 	}
-	waits->words_fd = bpf_object__find_map_fd_by_name(waits->object, ".data");
+	waits->words_fd = vmop_bpf_loaded_map_fd(loaded, ".data");
 	waits->n_words = 1; /* as in the program */
-	waits->settle_fd = bpf_program__fd(find_program(waits, "vmop_settle"));
-	waits->prime_fd = bpf_program__fd(find_program(waits, "vmop_prime"));
+	waits->settle_fd = bpf_program__fd(vmop_bpf_loaded_program(loaded, "vmop_settle"));
+	waits->prime_fd = bpf_program__fd(vmop_bpf_loaded_program(loaded, "vmop_prime"));
 	return NULL;
-}
-
-static int attach(struct vmop_waits *waits, const char *name)
-{
-	struct bpf_link *link = bpf_program__attach(find_program(waits, name));
-	if (!link)
-		return -errno;
-	waits->links[waits->n_links++] = link;
-	return 0;
-}
-
-/* Note what each CPU runs. One that is offline has nothing to run. */
-static void prime(const struct vmop_waits *waits)
-{
-	for (uint32_t cpu = 0; cpu < waits->n_cpus; cpu++) {
-		LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
-		bpf_prog_test_run_opts(waits->prime_fd, &opts);
-	}
 }
 
 static struct vmop_error *start(struct vmop_waits *waits)
 {
 	for (size_t i = 0; i < sizeof(attached) / sizeof(*attached); i++) {
-		int status = attach(waits, attached[i]);
+		int status = vmop_bpf_loaded_attach(&waits->loaded, attached[i]);
 		if (status < 0)
-			return not_permitted(-status);
+			return vmop_bpf_refused(-status, HINT);
 	}
-	if (!waits->no_exits && (attach(waits, "vmop_exit") < 0 || attach(waits, "vmop_entry") < 0))
+	if (!waits->no_exits && (vmop_bpf_loaded_attach(&waits->loaded, "vmop_exit") < 0 ||
+				 vmop_bpf_loaded_attach(&waits->loaded, "vmop_entry") < 0))
 		waits->no_exits = "the tracepoints kvm:kvm_exit and kvm:kvm_entry can't be used";
-	prime(waits);
+	vmop_bpf_run_on_cpus(waits->prime_fd, waits->n_cpus); /* notes what each CPU runs */
 	return NULL;
 }
 
@@ -206,8 +138,8 @@ struct vmop_error *vmop_waits_create(struct vmop_waits **ret)
 	*ret = NULL;
 	if (!waits)
 		return &vmop_error_no_memory;
-	libbpf_set_print(log_message);
-	struct vmop_error *err = check_permission();
+	libbpf_set_print(vmop_bpf_log_message);
+	struct vmop_error *err = vmop_bpf_check_permission(HINT);
 	if (!err)
 		err = find_kernel(&waits->settings);
 	if (!err) {
@@ -230,10 +162,8 @@ void vmop_waits_destroy(struct vmop_waits *waits)
 {
 	if (!waits)
 		return;
-	while (waits->n_links)
-		bpf_link__destroy(waits->links[--waits->n_links]);
+	vmop_bpf_loaded_close(&waits->loaded);
 	vmop_waits_sums_deinit(&waits->sums);
-	bpf_object__close(waits->object);
 	free(waits);
 }
 

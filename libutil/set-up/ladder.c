@@ -113,11 +113,15 @@ static struct vmop_error *check_end(const char *key, const char *value, const st
 	struct vmop_span_text len, age, longer;
 	if (!last->age_ns)
 		return NULL;
+	uint64_t longer_ns = last->age_ns / last->len_ns * last->len_ns;
 	vmop_span_text(last->len_ns, &len);
 	vmop_span_text(last->age_ns, &age);
-	vmop_span_text(last->len_ns < last->age_ns ? last->age_ns / last->len_ns * last->len_ns
-						   : last->len_ns,
-		       &longer);
+	vmop_span_text(longer_ns, &longer);
+	if (longer_ns <= last->len_ns)
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"%s: '%s' gives no length after the age of %s: end with %s alone", key,
+			value, age.text, len.text);
 	return vmop_error_new(VMOP_ERROR_USAGE,
 			      "%s: '%s' gives no length after the age of %s: end with one, as "
 			      "%s,%s, or with %s alone; keep=%s deletes what is older",

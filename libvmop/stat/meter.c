@@ -38,6 +38,25 @@ static struct vmop_error *read_all(const struct meter_run *run, struct vmop_read
 	return err;
 }
 
+/* Print the rows that are wanted. */
+static void print_rows(const struct meter_run *run, const struct vmop_readings_row *rows, size_t n,
+		       double time_s)
+{
+	const struct vmop_stat_meter *meter = run->meter;
+	const struct vmop_readings_row *last_hidden = NULL;
+	size_t n_hidden = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!meter->shows || meter->shows(meter->arg, &rows[i])) {
+			vmop_stat_write_row(run->writer, &rows[i].row, time_s);
+			continue;
+		}
+		n_hidden += !last_hidden || last_hidden->identity != rows[i].identity;
+		last_hidden = &rows[i];
+	}
+	if (n_hidden && meter->hidden && run->writer->format == VMOP_STAT_TABLE)
+		fprintf(run->writer->out, "%20zu %s\n", n_hidden, meter->hidden);
+}
+
 /* Print the growth from before to run->now. */
 static struct vmop_error *print(const struct meter_run *run, const struct vmop_readings *before)
 {
@@ -45,8 +64,8 @@ static struct vmop_error *print(const struct meter_run *run, const struct vmop_r
 	size_t n = 0;
 	struct vmop_error *err = vmop_readings_rows(before, &run->now, &rows, &n);
 	double time_s = (double)(run->now.time_ns - run->begin_ns) / 1e9;
-	for (size_t i = 0; !err && i < n; i++)
-		vmop_stat_write_row(run->writer, &rows[i].row, time_s);
+	if (!err)
+		print_rows(run, rows, n, time_s);
 	if (!err && fflush(run->writer->out) != 0)
 		err = vmop_error_os(errno, "writing the counts");
 	return err;

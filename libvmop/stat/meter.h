@@ -14,6 +14,10 @@ struct vmop_stat_meter {
 	struct vmop_error *(*read)(void *arg, struct vmop_readings *readings);
 	void *arg;
 	const char *what; /* the title's object, if there is no command */
+	/* Return whether a row is printed; NULL: all are. */
+	bool (*shows)(void *arg, const struct vmop_readings_row *row);
+	/* Behind the number of objects without a printed row, for the table; NULL: no such line. */
+	const char *hidden;
 };
 
 /*

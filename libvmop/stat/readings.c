@@ -163,7 +163,8 @@ static bool make_row(const struct vmop_readings *all_before, const struct vmop_r
 {
 	const struct vmop_reading *item = now ? now : before;
 	double elapsed_ns = (double)(all_now->time_ns - all_before->time_ns);
-	*ret = (struct vmop_readings_row){.row = {.guest = item->guest}};
+	*ret = (struct vmop_readings_row){
+		.row = {.guest = item->guest}, .identity = item->identity, .object = item->object};
 	snprintf(ret->name, sizeof(ret->name), "%s/%s", item->object, item->counter);
 	ret->row.name = ret->name;
 	ret->row.is_time = item->kind == VMOP_READING_NS;
@@ -175,6 +176,7 @@ static bool make_row(const struct vmop_readings *all_before, const struct vmop_r
 		       (now && now->value);
 	}
 	double growth = (double)(now->value - before->value);
+	ret->is_silent = growth == 0;
 	if (item->flags & VMOP_READING_QUIET && growth == 0)
 		return false;
 	vmop_spread_add(&ret->row.values, growth);
@@ -186,6 +188,18 @@ static bool make_row(const struct vmop_readings *all_before, const struct vmop_r
 		ret->row.ratio_unit = is_time ? "% of the time" : "/sec";
 	}
 	return true;
+}
+
+/* Make the rows of each object silent only if all of them are. */
+static void join_silence(struct vmop_readings_row *rows, size_t n)
+{
+	for (size_t first = 0, end; first < n; first = end) {
+		bool is_silent = true;
+		for (end = first; end < n && rows[end].identity == rows[first].identity; end++)
+			is_silent &= rows[end].is_silent;
+		for (size_t i = first; i < end; i++)
+			rows[i].is_silent = is_silent;
+	}
 }
 
 struct vmop_error *vmop_readings_rows(const struct vmop_readings *before,
@@ -205,6 +219,7 @@ struct vmop_error *vmop_readings_rows(const struct vmop_readings *before,
 		const struct vmop_reading *new = order >= 0 ? &now->items[j++] : NULL;
 		n += make_row(before, now, old, new, &rows[n]);
 	}
+	join_silence(rows, n);
 	*ret = rows;
 	*ret_n = n;
 	return NULL;

@@ -72,11 +72,15 @@ struct vmop_readings_row {
 	char name[192]; /* OBJECT/COUNTER */
 	char reason[256];
 	struct vmop_stat_row row; /* its strings are those above, and the readings' */
+	uint64_t identity;	  /* of its object */
+	const char *object;	  /* likewise */
+	bool is_silent;		  /* no counter of its object grew, and none has a reason */
 };
 
 /*
  * Compute the growth of every counter from before to now, as rows for vmop_stat_write_row. The
- * caller frees *ret; its strings last as long as both readings.
+ * rows of an object follow one another. The caller frees *ret; its strings last as long as both
+ * readings.
  */
 struct vmop_error *vmop_readings_rows(const struct vmop_readings *before,
 				      const struct vmop_readings *now,

@@ -46,9 +46,10 @@ static const struct argp_option options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0,
 	 "Count the vCPUs of a guest from the host, until it or COMMAND ends", 1},
 	{"all-cpus", 'a', NULL, 0, "Count everything on all CPUs, until COMMAND ends", 1},
-	{"net", KEY_NET, NULL, 0,
+	{"net", KEY_NET, "WORD[,WORD...]", OPTION_ARG_OPTIONAL,
 	 "Count the traffic of network interfaces, InfiniBand and RoCE, with the guests' taps; "
-	 "needs COMMAND or --all-cpus",
+	 "all shows those without traffic too, other words only interfaces of these names; needs "
+	 "COMMAND or --all-cpus",
 	 1},
 	{"hypervisor", KEY_HYPERVISOR, NULL, 0,
 	 "Describe the hypervisor of this machine; with COMMAND or -I, count the times that it "
@@ -133,6 +134,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NET:
 		settings->is_net = true;
+		settings->net_words = arg;
 		break;
 	case KEY_IO:
 		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
@@ -196,6 +198,8 @@ static const char *check_counts_of_others(const struct vmop_stat_settings *setti
 	    settings->guest || settings->is_time || settings->io.is_wanted)
 		return "--net and --hypervisor exclude --event, --io, --pid, --domain, --repeat, "
 		       "--guest and --time";
+	if (settings->net_words && !*settings->net_words)
+		return "--net= takes all, or names of interfaces";
 	if (settings->is_net && !settings->command && !settings->is_all)
 		return "--net needs a COMMAND or --all-cpus";
 	if (settings->is_hypervisor && settings->separator && !settings->command &&
@@ -215,8 +219,8 @@ static struct vmop_error *check(const struct vmop_stat_settings *settings)
 	else if (n_targets > 1)
 		why = "--pid, --domain and --all-cpus exclude one another";
 	else if (settings->is_time && settings->domain)
-		why = "--time and --domain exclude each other: vmopcontrol --waits has vCPUs' "
-		      "times";
+		why = "--time and --domain exclude each other: 'vmopcontrol --waits' records "
+		      "vCPUs' times, 'vmopreport --waits=tasks' has those of the guest's tasks";
 	else if (settings->io.is_wanted &&
 		 (settings->is_all || settings->guest || settings->domain))
 		why = "--io needs a COMMAND on this machine, or --pid";

@@ -19,6 +19,7 @@ struct vmop_stat_settings {
 	bool is_all, is_json;
 	bool is_time;			 /* times, also without steal */
 	bool is_net, is_hypervisor;	 /* in place of events */
+	const char *net_words;		 /* "all", or patterns of interfaces; NULL: neither */
 	struct vmop_stat_io_settings io; /* beside events */
 	const char *separator;		 /* NULL: the table */
 	const char *output;		 /* NULL: stderr, or log_fd */

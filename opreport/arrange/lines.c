@@ -105,11 +105,10 @@ static void put_interval(FILE *out, uint64_t interval_ns)
 		fprintf(out, "%.3g h", seconds / 3600);
 }
 
-/* Return whether the specs select a part of the span. */
-static bool is_selected(const struct vmop_choice *choice, const struct vmop_detail_span *detail)
+/* Return whether the specs select a part of the time from start_ns to end_ns. */
+static bool is_selected(const struct vmop_choice *choice, uint64_t start_ns, uint64_t end_ns)
 {
-	return detail->end_ns > choice->from_ns &&
-	       (!choice->to_ns || detail->start_ns < choice->to_ns);
+	return end_ns > choice->from_ns && (!choice->to_ns || start_ns < choice->to_ns);
 }
 
 /* State which span of the selected time has which detail, unless all has that of the recording. */
@@ -126,7 +125,7 @@ static struct vmop_error *add_detail_line(struct vmop_report *report,
 	for (size_t i = 0; i < facts->n_details; i++) {
 		const struct vmop_detail_span *detail = &facts->details[i];
 		char until[40];
-		if (!is_selected(choice, detail))
+		if (!is_selected(choice, detail->start_ns, detail->end_ns))
 			continue;
 		vmop_format_time(detail->end_ns, until, sizeof(until));
 		longest_ns = detail->interval_ns > longest_ns ? detail->interval_ns : longest_ns;
@@ -152,6 +151,9 @@ static struct vmop_error *add_session_lines(struct vmop_report *report)
 	struct vmop_error *err = NULL;
 	for (size_t s = 0; s < catalog->n_sessions && !err; s++) {
 		const struct vmop_session_facts *facts = &catalog->sessions[s];
+		/* With a relative time, all sessions are read, also those before or after it. */
+		if (!is_selected(&report->result->choice, facts->start_ns, facts->end_ns))
+			continue;
 		err = add_session_line(report, facts);
 		if (!err)
 			err = add_span_line(report, facts->start_ns, facts->end_ns,

@@ -13,6 +13,7 @@ enum vmop_waits_table {
 	VMOP_WAITS_VCPUS,
 	VMOP_WAITS_CULPRITS,  /* the matrix victim x culprit, in rows */
 	VMOP_WAITS_BY_REASON, /* exits */
+	VMOP_WAITS_TASKS,     /* a sheet of its own: task-times-sheet.h */
 };
 
 struct vmop_waits_sheet;

@@ -262,7 +262,7 @@ static void merge_functions(struct vmop_waits_facts_of *ret)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static struct vmop_error *check_spec(const struct vmop_spec *spec)
+struct vmop_error *vmop_waits_check_spec(const struct vmop_spec *spec)
 {
 	const struct {
 		bool is_wrong;
@@ -298,7 +298,7 @@ static struct vmop_error *select_time(const struct vmop_spec *spec, struct vmop_
 static struct vmop_error *load(const struct vmop_spec *spec, struct vmop_sessions *sessions,
 			       struct vmop_waits_facts_of *ret)
 {
-	struct vmop_error *err = check_spec(spec);
+	struct vmop_error *err = vmop_waits_check_spec(spec);
 	if (!err)
 		err = vmop_sessions_open(spec, sessions);
 	for (size_t i = 0; i < sessions->n && !err; i++)
@@ -325,10 +325,14 @@ struct vmop_error *vmop_waits_load(const struct vmop_spec *spec, struct vmop_wai
 		return err;
 	merge_facts(ret);
 	merge_functions(ret);
+	return ret->n_facts ? NULL : vmop_waits_none(spec);
+}
+
+struct vmop_error *vmop_waits_none(const struct vmop_spec *spec)
+{
 	bool is_all = !spec->domains.n && !spec->vcpus.n && !spec->time.is_set;
-	return ret->n_facts ? NULL
-			    : vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s",
-					     is_all ? NO_WAITS : "no time of vCPUs matches");
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s",
+			      is_all ? NO_WAITS : "no time of vCPUs matches");
 }
 
 void vmop_waits_merge_vcpus(struct vmop_waits_facts_of *facts)

@@ -4,7 +4,8 @@
  * their exits (vmop/waits.h). Not samples: a session has it that was recorded with --waits.
  *
  * Callers: vmopreport.c prints one of the tables (waits-sheet.h), and the gate compares the steal
- * of guests with a bound. exit-reason.h names the reasons.
+ * of guests with a bound. exit-reason.h names the reasons. task-times.h divides the running time
+ * among the guests' tasks by samples.
  */
 #ifndef VMOP_OPREPORT_WAITS_WAITS_H
 #define VMOP_OPREPORT_WAITS_WAITS_H
@@ -47,6 +48,10 @@ struct vmop_waits_facts_of {
  * tag. VMOP_ERROR_NOT_FOUND: nothing matches. The caller deinitialises ret also after an error.
  */
 struct vmop_error *vmop_waits_load(const struct vmop_spec *spec, struct vmop_waits_facts_of *ret);
+/* Return the error for a spec that selects no time of vCPUs. */
+struct vmop_error *vmop_waits_none(const struct vmop_spec *spec);
+/* Return VMOP_ERROR_USAGE for a spec with tags that vCPUs' time does not have. */
+struct vmop_error *vmop_waits_check_spec(const struct vmop_spec *spec);
 /* Add the facts of each guest's vCPUs up: then vcpu is 0. */
 void vmop_waits_merge_vcpus(struct vmop_waits_facts_of *facts);
 void vmop_waits_facts_deinit(struct vmop_waits_facts_of *facts);

@@ -88,6 +88,13 @@ static struct vmop_error *see_wait(void *arg, const struct vmop_db_wait *wait)
 	return NULL;
 }
 
+static struct vmop_error *see_interval_wait(void *arg, const struct vmop_db_interval *interval,
+					    const struct vmop_db_wait *wait)
+{
+	seen += interval->start_ns + interval->len_ns;
+	return see_wait(arg, wait);
+}
+
 static struct vmop_error *see_exit_place(void *arg, const struct vmop_db_exit_place *place)
 {
 	(void)arg;
@@ -179,6 +186,7 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_each_loss(db, see_loss, NULL));
 	vmop_error_destroy(vmop_db_each_culprit(db, see_culprit, NULL));
 	vmop_error_destroy(vmop_db_each_wait_in(db, 0, 0, see_wait, NULL));
+	vmop_error_destroy(vmop_db_each_interval_wait(db, 0, 0, see_interval_wait, NULL));
 	vmop_error_destroy(vmop_db_each_exit_place_in(db, 1, 1000, see_exit_place, NULL));
 	vmop_error_destroy(vmop_db_each_total(db, &filter, see_total, NULL));
 	vmop_error_destroy(vmop_db_each_chunk(db, NULL, see_chunk, NULL));

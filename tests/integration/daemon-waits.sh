@@ -75,6 +75,7 @@ until [ $tries -ge 20 ]; do
 	report --waits >"$work/guests"
 	report --waits=vcpus vcpu:0 domain:web1 >"$work/vcpus"
 	report --waits=culprits >"$work/culprits"
+	report --waits=tasks >"$work/tasks"
 	report --waits >"$work/again"
 	! cmp -s "$work/guests" "$work/again" || break
 	tries=$((tries + 1))
@@ -92,6 +93,12 @@ for pair in web1,web2 web2,web1; do
 done
 near "the burner, of both" "$(value time_ns "^web1,.*burner\$" <"$work/culprits")" \
 	"$(value time_ns "^web2,.*burner\$" <"$work/culprits")" 30 "$whole"
+# The guests have no kernel, and so no tasks: the rows have all of their running time.
+for guest in web1 web2; do
+	near "time of tasks of $guest" "$(value time_ns "^$guest," <"$work/tasks")" \
+		"$(value running_ns "^$guest," <"$work/guests")" 1 "$whole"
+	is "samples of its tasks" "$(value samples "^$guest,.*,task," <"$work/tasks")" -gt 0
+done
 is "rows of one vCPU" "$(wc -l <"$work/vcpus")" -eq 2
 sum=$(awk -F, 'NR == 2 { print $3 + 0 }' "$work/vcpus")
 near "running and waiting of web1, in ns" \
@@ -106,7 +113,9 @@ refuse 4 "steal:web1 > 5%: it is" "$build/vmopreport" --session-dir="$sessions" 
 expect 0 "" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:web* < 5%'
 refuse 1 "no guest 'nobody'" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:nobody > 5%'
 refuse 2 "put % behind" "$build/vmopreport" --session-dir="$sessions" -q --fail-if='steal:web1 > 5'
-refuse 2 "guests, vcpus, culprits, exits" "$build/vmopreport" --session-dir="$sessions" --waits=all
+refuse 2 "guests, vcpus, culprits, exits, tasks" "$build/vmopreport" --session-dir="$sessions" --waits=all
+expect 0 "95 % intervals" "$build/vmopreport" --session-dir="$sessions" --waits=tasks
+refuse 2 "has no vcpu:" "$build/vmopreport" --session-dir="$sessions" --waits=tasks vcpu:0
 refuse 2 "has no task:" "$build/vmopreport" --session-dir="$sessions" --waits task:sh
 refuse 2 "--waits does not go with --by" "$build/vmopreport" --session-dir="$sessions" --waits --by=task
 refuse 2 "not on or off" control --setup --waits=maybe

@@ -56,6 +56,8 @@ is "with the next session" "$(samples session:all)" -eq $((whole + next))
 is "one stream" "$(samples session:all time:2023-11-14T22:15:20..2023-11-14T22:15:40)" -eq \
 	$(($(samples session:whole time:2023-11-14T22:15:20..2023-11-14T22:15:40) + \
 		$(samples session:next time:2023-11-14T22:15:20..2023-11-14T22:15:40)))
+expect 0 "session whole" report session:whole,next time:+5s
+is "lines of a session that is of another time" "$(grep -c 'session next' "$work/out")" -eq 0
 is "a file named twice, once by all" "$(samples "session:all,$sessions/next.vmop")" -eq \
 	$((whole + next))
 

@@ -49,6 +49,19 @@ is "fields: $(grep '^1000,,v0/tx-bytes' "$work/out")" "$(grep -cE '^1000,,v0/tx-
 "$stat" --net -o "$work/out" -- sh -c "$traffic send v0 10 100"
 is "the table's row" "$(grep -cE '^ +1000 +v0/tx-bytes +# +[0-9.]+ K?/sec$' "$work/out")" -eq 1
 
+# Interfaces without traffic are hidden from people; programs get them, and who names them.
+is "no row of lo, which is silent" "$(grep -c ' lo/' "$work/out")" -eq 0
+is "hidden interfaces" "$(grep -cE '^ +1 without traffic: --net=all shows them$' "$work/out")" -eq 1
+"$stat" --net=all -o "$work/out" -- true
+is "--net=all" "$(grep -c ' lo/' "$work/out") $(grep -c 'without traffic' "$work/out")" = "8 0"
+"$stat" --net='v[1-9],lo' -o "$work/out" -- sh -c "$traffic send v0 10 100"
+is "named interfaces" "$(grep -c ' lo/' "$work/out") $(grep -c ' v0/' "$work/out") $(grep -cE '^ +1000 +v1/rx-bytes' "$work/out")" = "8 0 1"
+"$stat" --net --json -o "$work/out" -- true
+is "programs get all" "$(json 'len(of("lo/rx-bytes")), len(of("v0/rx-bytes"))')" = "(1, 1)"
+"$stat" --net=nothing -o "$work/out" -- true 2>"$work/err"
+is "a name without an interface" "$(grep -c 'no interface matches --net=nothing' "$work/err")" -eq 1
+refuse 2 "takes all, or names" "$stat" --net= -- true
+
 # Intervals add up; the exit status is the command's.
 status=0
 "$stat" --net --json -I 100 -o "$work/out" -- sh -c "for i in 1 2 3 4; do $traffic send v0 250 200; sleep 0.1; done; exit 4" || status=$?
@@ -117,7 +130,7 @@ ip link set vmtap up
 is "bytes and frames of a guest's tap" "$(json 'value("vmtap/rx-bytes"), value("vmtap/rx-packets")')" = "(200000, 400)"
 is "its guest" "$(json '{r.get("guest") for r in rows if r["event"].startswith("vmtap/")}')" = "{'tapped'}"
 is "no guest has others" "$(json '{r.get("guest") for r in rows if not r["event"].startswith("vmtap/")}')" = "{None}"
-"$stat" --net -o "$work/out" -- true
+"$stat" --net=vmtap -o "$work/out" -- true
 is "the guest in the table" "$(grep -c 'vmtap/rx-bytes .*\[guest tapped\]' "$work/out")" -eq 1
 # From another namespace it cannot be seen, and must not be taken for one of the same name.
 unshare -n sh -c "ip tuntap add vmtap mode tap; exec '$stat' --net --json -o '$work/out' -- true"

@@ -73,6 +73,30 @@ if [ "$(json 'len(tasks)' "$work/out")" -gt 0 ]; then
 fi
 
 [ "$(id -u)" -eq 0 ] || finish
+# In a container with process ids of its own, the program cannot know the command's tasks.
+if unshare -p -f --mount-proc true 2>/dev/null; then
+	unshare -p -f --mount-proc "$stat" --time --json -o "$work/container" -- "$known" burn 200
+	sound "a container" "$work/container"
+	is "its CPU time" "$(json '190 <= value("virtual-time") <= 260' "$work/container")" = True
+	is "its times without steal are an estimate, or not known: $(cat "$work/container")" \
+		"$(json '"reason" in times["virtual-without-steal"] or times["virtual-without-steal"]["is-estimate"]' "$work/container")" = True
+	is "its tasks are not listed" "$(json 'len(tasks)' "$work/container")" -eq 0
+fi
+# Without type information no program loads, and vmopstat cannot decide whether the kernel takes stolen time out.
+without_types() {
+	unshare -m sh -c 'mount --bind /dev/null /sys/kernel/btf/vmlinux && exec "$@"' sh "$@"
+}
+if [ -e /sys/kernel/btf/vmlinux ] && without_types true 2>/dev/null && ! ls /boot/vmlinux-"$(uname -r)" >/dev/null 2>&1; then
+	without_types "$stat" --time --json -o "$work/typeless" -- "$known" burn 200
+	sound "a kernel without types" "$work/typeless"
+	is "its CPU time" "$(json '190 <= value("virtual-time") <= 260' "$work/typeless")" = True
+	is "its time without steal has a reason: $(cat "$work/typeless")" "$(json '"reason" in times["virtual-without-steal"]' "$work/typeless")" = True
+	status=0
+	without_types "$stat" --time -a true 2>"$work/err" || status=$?
+	is "exit status without types for all tasks: $(cat "$work/err")" $status -eq 3
+	is "its lines, of vmopstat only" "$(wc -l <"$work/err")" -eq 1
+	is "its reason" "$(grep -c 'no type information\|built without BPF' "$work/err")" -eq 1
+fi
 command -v setpriv >/dev/null || finish
 # Nobody may load no BPF program: an estimate with the reason, or none.
 chmod 711 "$work"

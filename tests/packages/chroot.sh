@@ -39,6 +39,25 @@ expect 0 "sha256sum" in_tree sh /debs/record
 grep -E '^samples|sha256sum' "$work/out" || true
 is "sessions" "$(find "$root/var/lib/vmop" -name '*.vmop' | wc -l)" -eq 1
 
+step "the modules that programs load when they are wanted"
+modules=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/vmop
+is "modules" "$(cd "$modules" && echo *)" = "vmop-appio.so vmop_cells.so vmop_charts.so"
+for module in "$modules"/*; do
+	is "libraries that ${module##*/} lacks" "$(in_tree ldd "${module#"$root"}" | grep -c 'not found')" -eq 0
+done
+for format in svg png pdf; do
+	expect 0 "" in_tree vmopreport -l --chart=bars -o "/debs/chart.$format"
+done
+expect 0 "sha256sum" cat "$root/debs/chart.svg"
+is "the PNG file" "$(head -c 4 "$root/debs/chart.png" | tail -c 3)" = PNG
+is "the PDF file" "$(head -c 4 "$root/debs/chart.pdf")" = %PDF
+# By BPF, and for a user without rights by the library that is loaded into the command.
+printf 'twelve bytes' >"$root/debs/twelve"
+expect 0 "application I/O" in_tree vmopstat --io=bpf -- cat /debs/twelve
+is "bytes written, counted by BPF" "$(awk '$1 == "writes" { print $3 }' "$work/out")" -eq 12
+expect 0 "application I/O" in_tree setpriv --reuid=nobody --regid=nogroup --clear-groups vmopstat --io=preload -- cat /debs/twelve
+is "bytes written, counted by the library" "$(awk '$1 == "writes" { print $3 }' "$work/out")" -eq 12
+
 step "the kernel module, by DKMS"
 expect 0 "Setting up vmop-dkms" in_tree_install "/debs/$(basename "$dkms_deb")"
 built=$(in_tree dkms status 2>/dev/null)

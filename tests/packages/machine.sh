@@ -92,6 +92,11 @@ night 2026-03-03 "timer success 0, saved, 0 mails"
 night 2026-03-04 "timer success 0, saved, 0 mails"
 night 2026-03-05 "timer success 4, saved, 1 mails"
 night 2026-03-06 "cron, saved, 1 mails"
+limit() {
+	tr -d '\r' <"$work/console" | grep -c "^TRIAL limit $1: $2" || true
+}
+is "sessions with too little memory" "$(limit 16777216 '16777216, exit 3, .*raise it (MemoryMax=)')" -eq 1
+is "sessions with enough" "$(limit 67108864 '67108864, exit 0, 67108864 bytes; ')" -eq 1
 is "the page" "$(grep -ac '^TRIAL mail: .*changed: .*load-b' "$work/console")" -ge 1
 is "priorities for the journal in the page" "$(grep -ac '^TRIAL mail: <' "$work/console")" -eq 0
 is "the list of failed units" "$(tr -d '\r' <"$work/console" | sed -n 's/^TRIAL failed units: //p')" = ""

@@ -65,6 +65,33 @@ check_service() {
 	expect 2 "is not a time" inside /usr/sbin/vmopd --foreground --duration=never --start
 }
 
+# has_memory_limit: whether the service's cgroup really has a limit. Not every container has the controller.
+has_memory_limit() {
+	inside sh -c 'cat /sys/fs/cgroup/system.slice/vmopd.service/memory.max \
+		/sys/fs/cgroup/memory/system.slice/vmopd.service/memory.limit_in_bytes 2>/dev/null' | grep -qx "$1"
+}
+
+# check_memory_limit: MemoryMax= of the unit. The emulated machine (trial) has the same with version 2 of cgroups.
+check_memory_limit() {
+	step "the unit's MemoryMax="
+	drop_in vmopd.service memory <<-END
+		[Service]
+		MemoryMax=64M
+	END
+	expect 0 - inside systemctl restart vmopd.service
+	if has_memory_limit 67108864; then
+		expect 0 "sampling" inside vmopcontrol --start
+		is "the limit" "$(state memory_limit_bytes)" -eq 67108864
+		record 1
+		expect 0 "" inside vmopcontrol --stop
+	else
+		echo "not tested: the container has no controller of memory"
+	fi
+	rm "$root/etc/systemd/system/vmopd.service.d/memory.conf"
+	inside systemctl daemon-reload
+	expect 0 - inside systemctl restart vmopd.service
+}
+
 # measure: sample a load and, where there is KVM, a guest, with call stacks. Print the status without
 # its numbers, the domains, and the functions of the guest's program.
 measure() {

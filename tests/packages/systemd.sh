@@ -51,6 +51,7 @@ inside systemctl --version | head -n 1
 check_upgrade
 check_service
 check_hardening
+check_memory_limit
 check_nightly
 check_removal
 power_off

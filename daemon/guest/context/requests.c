@@ -50,6 +50,16 @@ uint32_t vmop_guest_requests_n_open(const struct vmop_guest_requests *requests)
 	return requests->n_put - requests->n_answered;
 }
 
+uint32_t vmop_guest_requests_n_open_symbols(const struct vmop_guest_requests *requests)
+{
+	uint32_t n = 0;
+	/* Answers have the order of requests. */
+	for (uint32_t at = requests->n_answered; at != requests->n_put; at++)
+		n += requests->requests[at % VMOP_GUEST_REQUESTS_MAX].kind ==
+		     VMOP_GUEST_REQUEST_SYMBOLS;
+	return n;
+}
+
 void vmop_guest_requests_deinit(struct vmop_guest_requests *requests)
 {
 	struct vmop_guest_answer answer;

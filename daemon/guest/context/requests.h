@@ -119,6 +119,8 @@ bool vmop_guest_requests_collect(struct vmop_guest_requests *requests,
 				 struct vmop_guest_answer *ret);
 /* Return the number of requests without an answer. */
 uint32_t vmop_guest_requests_n_open(const struct vmop_guest_requests *requests);
+/* Return how many of those are for the symbols of files. */
+uint32_t vmop_guest_requests_n_open_symbols(const struct vmop_guest_requests *requests);
 /* Drop all requests and answers. */
 void vmop_guest_requests_deinit(struct vmop_guest_requests *requests);
 

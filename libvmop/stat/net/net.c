@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libvmop/stat/net/net.h"
 
+#include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "libutil/clock.h"
@@ -11,6 +13,8 @@
 #include "libvmop/stat/net/interfaces.h"
 
 struct net {
+	const char *wanted; /* words of --net, separated by commas; NULL: none */
+	bool hides_silent, has_shown;
 	struct vmop_net_interfaces interfaces;
 	struct vmop_net_guests *guests;
 	bool was_told; /* that guests are hidden */
@@ -53,18 +57,54 @@ static struct vmop_error *read_net(void *arg, struct vmop_readings *readings)
 	return err ? err : vmop_net_infiniband_add("", readings);
 }
 
+/* Return whether a pattern among words that commas separate matches. */
+static bool is_wanted(const char *words, const char *object)
+{
+	for (const char *at = words; *at; at += *at == ',') {
+		char pattern[128];
+		size_t len = strcspn(at, ",");
+		if (len < sizeof(pattern)) {
+			snprintf(pattern, sizeof(pattern), "%.*s", (int)len, at);
+			if (fnmatch(pattern, object, 0) == 0)
+				return true;
+		}
+		at += len;
+	}
+	return false;
+}
+
+static bool shows(void *arg, const struct vmop_readings_row *row)
+{
+	struct net *net = arg;
+	bool ret = net->wanted ? is_wanted(net->wanted, row->object)
+			       : !(net->hides_silent && row->is_silent);
+	net->has_shown |= ret;
+	return ret;
+}
+
 struct vmop_error *vmop_net_run(const struct vmop_stat_settings *settings,
 				struct vmop_stat_writer *writer, int *ret_status)
 {
-	struct net net = {0};
+	bool is_all = settings->net_words && strcmp(settings->net_words, "all") == 0;
+	struct net net = {
+		.wanted = is_all ? NULL : settings->net_words,
+		.hides_silent = !is_all && writer->format == VMOP_STAT_TABLE,
+	};
 	const struct vmop_stat_meter meter = {
-		.read = read_net, .arg = &net, .what = "this network namespace"};
+		.read = read_net,
+		.arg = &net,
+		.what = "this network namespace",
+		.shows = shows,
+		.hidden = net.wanted ? NULL : "without traffic: --net=all shows them",
+	};
 	writer->has_guests = true;
 	struct vmop_error *err = vmop_net_interfaces_open(&net.interfaces);
 	if (!err)
 		err = vmop_net_guests_open("", &net.guests);
 	if (!err)
 		err = vmop_stat_meter_run(&meter, settings, writer, ret_status);
+	if (!err && net.wanted && !net.has_shown)
+		vmop_log_warning("no interface matches --net=%s", net.wanted);
 	vmop_net_guests_close(net.guests);
 	vmop_net_interfaces_close(&net.interfaces);
 	return err;

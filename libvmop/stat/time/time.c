@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A machine that is suspended in the middle of a task's run adds the whole time to that run, and no
- * steal clock has it. It shows in this program's own waits: they last longer than they were to, and
- * neither waiting for a CPU nor steal explains it. The times are not known then.
- */
 #include "libvmop/stat/time/time.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/steal-clock.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
-#include "libutil/io.h"
 
 #define TICK_NS (500 * VMOP_NS_PER_MS)
 /* The records of ended tasks are collected so often. */
 #define TICKS_PER_READ 4
-/* A stop of the machine that is noticed. */
-#define STOP_NS (500 * VMOP_NS_PER_MS)
 
 static const char *const names[VMOP_STAT_N_TIMES] = {
 	[VMOP_STAT_REAL] = "real-time",	    [VMOP_STAT_VIRTUAL] = "virtual-time",
@@ -54,7 +44,8 @@ struct vmop_error *vmop_stat_time_open(struct vmop_stat_time *time, pid_t pid)
 		time->rows[i].is_time = true;
 	}
 	time->before = (struct vmop_time){0};
-	time->tick_ns = time->until_ns = time->stopped_ns = 0;
+	time->has_accounts = false;
+	time->until_ns = time->stopped_ns = 0;
 	return vmop_times_open(&options, &time->times);
 }
 
@@ -81,28 +72,12 @@ void vmop_stat_time_deinit(struct vmop_stat_time *time)
 
 /* ---- stops of the machine ------------------------------------------------------------------- */
 
-/* Read how long this program waited for a CPU. False: the kernel does not count it. */
-static bool read_delay(uint64_t *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	uint64_t run_ns;
-	struct vmop_error *err = vmop_io_read_file("/proc/self/schedstat", 256, &text, NULL);
-	bool is_read = !err && sscanf(text, "%" SCNu64 " %" SCNu64, &run_ns, ret) == 2;
-	vmop_error_destroy(err);
-	return is_read;
-}
-
-/* Return the steal of all CPUs. */
-static uint64_t read_steal_ns(void)
-{
-	struct vmop_machine_time machine;
-	return vmop_machine_time_read(&machine) ? machine.steal_ns : 0;
-}
-
 uint64_t vmop_stat_time_next(struct vmop_stat_time *time, uint64_t until_ns)
 {
 	if (!time->times)
 		return until_ns;
+	if (!time->has_accounts) /* the first wait of a run */
+		time->has_accounts = vmop_stat_accounts_read(&time->accounts);
 	uint64_t tick_ns = vmop_clock_ns(CLOCK_MONOTONIC) + TICK_NS;
 	time->until_ns = until_ns && until_ns < tick_ns ? until_ns : tick_ns;
 	return time->until_ns;
@@ -110,20 +85,18 @@ uint64_t vmop_stat_time_next(struct vmop_stat_time *time, uint64_t until_ns)
 
 struct vmop_error *vmop_stat_time_tick(struct vmop_stat_time *time)
 {
-	uint64_t delay_ns;
 	if (!time->times)
 		return NULL;
-	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC), steal_ns = read_steal_ns();
+	struct vmop_stat_accounts accounts;
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	uint64_t late_ns = now_ns > time->until_ns ? now_ns - time->until_ns : 0;
-	if (!read_delay(&delay_ns))
-		return NULL;
-	uint64_t explained_ns = delay_ns - time->delay_ns + steal_ns - time->steal_ns;
-	if (time->tick_ns && late_ns > explained_ns + STOP_NS && !was_continued)
-		time->stopped_ns += late_ns - explained_ns;
+	bool is_read = vmop_stat_accounts_read(&accounts);
+	if (is_read && time->has_accounts && !was_continued)
+		time->stopped_ns += vmop_stat_stop_between(&time->accounts, &accounts, late_ns);
 	was_continued = 0;
-	time->tick_ns = now_ns;
-	time->delay_ns = delay_ns;
-	time->steal_ns = steal_ns;
+	time->has_accounts = is_read;
+	if (is_read)
+		time->accounts = accounts;
 	struct vmop_time unused;
 	return ++time->n_ticks % TICKS_PER_READ ? NULL : vmop_times_read(time->times, &unused);
 }

@@ -12,6 +12,7 @@
 
 #include "libutil/error.h"
 #include "libvmop/stat/output.h"
+#include "libvmop/stat/time/stops.h"
 #include "libvmop/stat/time/task-rows.h"
 #include "libvmop/vmop.h"
 
@@ -30,8 +31,10 @@ struct vmop_stat_time {
 	struct vmop_time before; /* at the end of the last interval */
 	struct vmop_stat_row rows[VMOP_STAT_N_TIMES];
 	struct vmop_stat_tasks tasks; /* of the last run */
-	/* For the machine's stops: see time.c. */
-	uint64_t tick_ns, until_ns, delay_ns, steal_ns, stopped_ns, n_ticks;
+	bool has_accounts;
+	struct vmop_stat_accounts accounts; /* at the end of the last wait */
+	uint64_t until_ns;		    /* when the present wait is to end */
+	uint64_t stopped_ns, n_ticks;
 };
 
 /* Open it for a process and what it makes, or for all tasks: 0. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -163,6 +164,17 @@ static void when_it_is_short(void **state)
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* it ends the program when memory runs out */
+static void huge_pages_are_given_up_and_used_again(void **state)
+{
+	(void)state;
+	int before = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+	vmop_memory_limit_use_small_pages(true);
+	assert_int_equal(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), 1);
+	vmop_memory_limit_use_small_pages(false);
+	assert_int_equal(prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0), 0);
+	vmop_memory_limit_use_small_pages(before);
+}
+
 static void the_guard(void **state)
 {
 	(void)state;
@@ -197,6 +209,7 @@ int main(void)
 		TEST(what_is_missing),
 		cmocka_unit_test(when_it_is_short),
 #ifndef __SANITIZE_ADDRESS__
+		cmocka_unit_test(huge_pages_are_given_up_and_used_again),
 		cmocka_unit_test(the_guard),
 #endif
 	};

@@ -201,6 +201,7 @@ static void bad_lines(void **state)
 	refused("ladder = soon\n", "soon", "1s:10m");
 	refused("ladder =\n", "''", "1s:10m");
 	refused("ladder = 1s:10m\n", "10m", "1s alone");
+	refused("ladder = 1m:10s\n", "10s", "end with 1m alone");
 	refused("ladder = 1s:10m,1m:1d\n", "1d", "1s:10m,1m:1d,1d");
 	refused("ladder = 1s,1m\n", "1s,1m", "1s:10m");
 	refused("ladder = 1s:-1,1m\n", "1s:-1", "1s:10m");

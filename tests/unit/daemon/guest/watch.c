@@ -38,10 +38,14 @@ static uint8_t *made_ram; /* the one that synthetic_make allocated */
 static pid_t vmm;
 static struct vmop_guest_watch *watch;
 
+static unsigned reading_ms = 5;
+
 static void begin_watch(void)
 {
-	static const struct vmop_guest_watch_options options = {
-		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
+	const struct vmop_guest_watch_options options = {.cpu_permille = 1000,
+							 .snapshot_ms = 20,
+							 .modules_ms = 20,
+							 .reading_ms = reading_ms};
 	assert_null(vmop_guest_watch_create(&options, &watch));
 	assert_null(vmop_guest_watch_add(watch, (struct vmop_domain_id){DOMAIN},
 					 (struct vmop_guest_holder){.number = (uint32_t)vmm}));
@@ -75,6 +79,13 @@ static int begin_private(void **state)
 	return 0;
 }
 
+/* The thread wakes up by itself each second. */
+static int begin_slow(void **state)
+{
+	reading_ms = 1000;
+	return begin_private(state);
+}
+
 static void end_vmm(void)
 {
 	vmm_end(vmm);
@@ -84,6 +95,7 @@ static void end_vmm(void)
 static int end(void **state)
 {
 	(void)state;
+	reading_ms = 5;
 	vmop_guest_watch_destroy(watch);
 	if (vmm)
 		end_vmm();
@@ -447,6 +459,28 @@ static bool has_symbols(const struct vmop_guest_view *view)
 }
 
 /* Another session has other ids, and needs the symbols again. */
+/* As a rule one file is read each time that the thread wakes up: at a session's end, all are. */
+static void awaited_files_are_read_at_once(void **state)
+{
+	(void)state;
+	enum { N = 60 };
+	const struct vmop_guest_process *process;
+	struct vmop_guest_file_symbols answer;
+	struct vmop_guest_view *view = wait_for(has_all);
+	const struct vmop_guest_vma *vma = file_mapping(view, &process);
+	for (uint32_t i = 0; i < N; i++)
+		assert_true(vmop_guest_watch_request_symbols(
+			watch, present, (struct vmop_image_slot){.at = i}, vma));
+	assert_int_equal(vmop_guest_watch_await_symbols(watch, N / 2 * 1000), 0);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_true(vmop_guest_watch_take_symbols(watch, &answer));
+		assert_int_equal(answer.image.at, i);
+		vmop_symtab_destroy(answer.symtab);
+	}
+	assert_false(vmop_guest_watch_take_symbols(watch, &answer));
+	vmop_guest_view_unref(view);
+}
+
 static void a_new_session_goes_on_with_a_guest(void **state)
 {
 	const struct vmop_guest_holder holder = {.number = (uint32_t)vmm};
@@ -608,6 +642,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(unwind_tables_follow_the_code, begin_shared, end),
 		cmocka_unit_test_setup_teardown(requests_for_tables_are_answered, begin_private,
 						end),
+		cmocka_unit_test_setup_teardown(awaited_files_are_read_at_once, begin_slow, end),
 		cmocka_unit_test_setup_teardown(a_new_session_goes_on_with_a_guest, begin_private,
 						end),
 		cmocka_unit_test_setup_teardown(memory_of_a_process_is_probed, begin_shared, end),

@@ -216,6 +216,29 @@ static void resets_in_between(void **state)
 	vmop_readings_deinit(&between);
 }
 
+/* An object is silent if none of its counters grew, and none has a reason. */
+static void silent_objects(void **state)
+{
+	struct world *world = *state;
+	const struct vmop_reading lost = {
+		.identity = 3, .object = "eth3", .counter = "rx-bytes", .reason = "why"};
+	begin(world);
+	for (unsigned i = 1; i <= 3; i++) {
+		const char *const names[] = {"eth1", "eth2", "eth3"};
+		add(&world->before, i, names[i - 1], "tx-bytes", 7);
+		add(&world->now, i, names[i - 1], "tx-bytes", 7);
+	}
+	add(&world->before, 2, "eth2", "rx-bytes", 1);
+	add(&world->now, 2, "eth2", "rx-bytes", 2);
+	assert_ok(vmop_readings_add(&world->before, &lost));
+	assert_ok(vmop_readings_add(&world->now, &lost));
+	compare(world);
+	assert_int_equal(world->n, 5);
+	for (size_t i = 0; i < world->n; i++)
+		assert_int_equal(world->rows[i].is_silent,
+				 strcmp(world->rows[i].object, "eth1") == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +247,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(objects_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counters_that_stop_or_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(resets_in_between, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(silent_objects, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,28 @@ static void each_request_has_room_for_its_answer(void **state)
 	}
 }
 
+static void open_requests_for_symbols_are_counted(void **state)
+{
+	const struct vmop_guest_request symbols = {.kind = VMOP_GUEST_REQUEST_SYMBOLS};
+	(void)state;
+	for (uint32_t i = 0; i < VMOP_GUEST_REQUESTS_MAX - 1; i++) { /* to the end of the ring */
+		assert_true(put(i));
+		assert_int_equal(answer(), i);
+		assert_int_equal(collect(), i);
+	}
+	assert_true(vmop_guest_requests_put(&requests, &symbols));
+	assert_true(put(1));
+	assert_true(vmop_guest_requests_put(&requests, &symbols));
+	assert_int_equal(vmop_guest_requests_n_open_symbols(&requests), 2);
+	answer();
+	assert_int_equal(vmop_guest_requests_n_open_symbols(&requests), 1);
+	answer();
+	assert_int_equal(vmop_guest_requests_n_open_symbols(&requests), 1);
+	answer();
+	assert_int_equal(vmop_guest_requests_n_open_symbols(&requests), 0);
+	vmop_guest_requests_deinit(&requests);
+}
+
 static void what_is_not_collected_is_freed(void **state)
 {
 	(void)state;
@@ -93,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(answers_come_in_the_order_of_requests, begin),
 		cmocka_unit_test_setup(each_request_has_room_for_its_answer, begin),
+		cmocka_unit_test_setup(open_requests_for_symbols_are_counted, begin),
 		cmocka_unit_test_setup(what_is_not_collected_is_freed, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
