@@ -16,7 +16,7 @@
 
 /* The whole transfer, and the longest time in which no byte comes or goes. */
 #define VMOP_FILE_STREAM_WHOLE_NS (60 * VMOP_NS_PER_S)
-#define VMOP_FILE_STREAM_STALL_NS (15 * VMOP_NS_PER_S)
+#define VMOP_FILE_STREAM_STALL_NS (30 * VMOP_NS_PER_S)
 
 struct vmop_file_stream {
 	int fd;			    /* non-blocking; owned */
