@@ -12,6 +12,8 @@
 #include "daemon/xen/agent-messages.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-check.h"
+#include "hv-interface/handed/events.h"
+#include "hv-interface/handed/feed.h"
 #include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -28,7 +30,9 @@ struct vmop_agent {
 	struct vmop_agent_messages *mail;   /* in a domain of Xen; else NULL */
 	struct vmop_agent_link *link;	    /* in a guest of KVM; else NULL */
 	struct vmop_session_server *server; /* in a guest of KVM that can listen; else NULL */
-	uint64_t session_token;		    /* of the host's session that began the last one here */
+	uint64_t session_token;		    /* of the host's session that began the last one */
+	const struct vmop_source_ops *own_source; /* of sessions with samples of this guest */
+	struct vmop_handed_feed *feed;		  /* of the session with the host's; or NULL */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
 };
@@ -58,6 +62,39 @@ static struct vmop_error *take_events(struct vmop_agent *agent, const char *text
 	return err ? vmop_error_prefix(err, "the host's events") : NULL;
 }
 
+static void end_feed(struct vmop_agent *agent)
+{
+	if (agent->link)
+		vmop_agent_link_set_feed(agent->link, NULL);
+	vmop_handed_feed_destroy(agent->feed);
+	agent->feed = agent->daemon->feed = NULL;
+}
+
+/* Prepare for a session with the host's samples. */
+static struct vmop_error *take_feed(struct vmop_agent *agent, const char *text)
+{
+	if (agent->mail)
+		return vmop_error_new(VMOP_ERROR_CANT, "the host's samples are for guests of KVM");
+	struct vmop_error *err = vmop_handed_feed_create(text, &agent->feed);
+	if (err)
+		return err;
+	agent->daemon->feed = agent->feed;
+	agent->daemon->source = vmop_source_find("handed");
+	if (agent->link)
+		vmop_agent_link_set_feed(agent->link, agent->feed);
+	return NULL;
+}
+
+/* Prepare for a session as the host's text of OPEN describes it. */
+static struct vmop_error *take_text(struct vmop_agent *agent, const char *text)
+{
+	end_feed(agent);
+	if (vmop_handed_events_are(text))
+		return take_feed(agent, text);
+	agent->daemon->source = agent->own_source;
+	return take_events(agent, text);
+}
+
 /*
  * Do all that takes time before the initiator begins sampling; Xen samples the other domains
  * meanwhile. A perf source samples from here on.
@@ -66,7 +103,7 @@ static struct vmop_error *open_session(struct vmop_agent *agent, const char *tex
 {
 	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
 	if (!err)
-		err = take_events(agent, text);
+		err = take_text(agent, text);
 	if (!err)
 		err = vmop_daemon_start(agent->daemon, NULL, 0);
 	agent->session_token = err ? 0 : agent->active.answer.token;
@@ -142,8 +179,11 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 
 static unsigned pause_ms(const struct vmop_agent *agent, bool is_alert)
 {
+	unsigned measure_ms = agent->link ? vmop_agent_link_measure_ms(agent->link) : 0;
 	if (is_alert)
 		return ALERT_LOOK_EVERY_MS;
+	if (measure_ms)
+		return measure_ms;
 	return agent->link && vmop_agent_link_is_up(agent->link) ? CONNECTED_LOOK_EVERY_MS
 								 : VMOP_AGENT_LOOK_EVERY_MS;
 }
@@ -195,6 +235,7 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 	if (!agent)
 		return &vmop_error_no_memory;
 	agent->daemon = daemon;
+	agent->own_source = daemon->source;
 	daemon->is_active = true;
 	vmop_active_agent_init(&agent->active, store);
 	int status = sd_event_add_time_relative(daemon->loop, &agent->timer, CLOCK_MONOTONIC, 0,
@@ -205,6 +246,16 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 	}
 	*ret = agent;
 	return NULL;
+}
+
+struct vmop_error *vmop_agent_create_over_link(struct vmop_daemon *daemon,
+					       struct vmop_agent_link *link,
+					       struct vmop_agent **ret)
+{
+	struct vmop_error *err = vmop_agent_create_over(daemon, vmop_agent_link_store(link), ret);
+	if (!err)
+		(*ret)->link = link;
+	return err;
 }
 
 /* Create the agent of a domain of Xen. */
@@ -224,7 +275,7 @@ static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop
 		return err;
 	}
 	(*ret)->mail = mail;
-	daemon->source = vmop_source_find("xen");
+	(*ret)->own_source = daemon->source = vmop_source_find("xen");
 	return NULL;
 }
 
@@ -250,13 +301,12 @@ static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop
 	if (!err)
 		err = vmop_agent_link_create(vmop_active_vsock_dial, &link);
 	if (!err)
-		err = vmop_agent_create_over(daemon, vmop_agent_link_store(link), ret);
+		err = vmop_agent_create_over_link(daemon, link, ret);
 	if (err) {
 		vmop_agent_link_destroy(link);
 		return err;
 	}
-	(*ret)->link = link;
-	daemon->source = vmop_source_find("perf");
+	(*ret)->own_source = daemon->source = vmop_source_find("perf");
 	/* Without it the session stays here, and all else is as usual. */
 	vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret));
 	return NULL;
@@ -274,6 +324,7 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	sd_event_source_disable_unref(agent->timer);
 	vmop_session_server_destroy(agent->server);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
+	end_feed(agent);
 	vmop_agent_messages_close(agent->mail);
 	vmop_agent_link_destroy(agent->link);
 	free(agent);

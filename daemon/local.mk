@@ -6,6 +6,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/active/fetched-file.c daemon/active/fetched-file.h \
 	daemon/active/fetches.c daemon/active/fetches.h \
 	daemon/active/file-stream.c daemon/active/file-stream.h \
+	daemon/active/handing.c daemon/active/handing.h \
 	daemon/active/guests.c daemon/active/guests.h \
 	daemon/active/identify.c daemon/active/identify.h \
 	daemon/active/link.c daemon/active/link.h \
@@ -15,6 +16,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/profile/attribute.c daemon/profile/attribute.h \
 	daemon/guest/domain.c daemon/guest/domain.h \
 	daemon/guest/provider.h daemon/provider-list.c \
+	daemon/file-keeper.c daemon/file-keeper.h \
 	daemon/host/examine.c daemon/host/examine.h \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
@@ -77,7 +79,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/process.c daemon/host/process.h \
-	daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
+	daemon/guest/sample-copy.h daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
 	daemon/profile/sample-key.h \
 	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
 	daemon/host/regions.c daemon/host/regions.h \
@@ -129,7 +131,7 @@ vmopd_SOURCES = \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/memory-limit.c daemon/memory-limit.h \
-	daemon/session-cost.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
+	daemon/session-cost.c daemon/session-wal.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -59,6 +59,7 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 		.ended = on_ended,
 		.arg = daemon,
 		.is_active = daemon->is_active,
+		.feed = daemon->feed,
 	};
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
@@ -308,6 +309,17 @@ static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *req
 			       : vmop_session_discard(idle_dir(daemon, request));
 }
 
+/* Wait until a saved file is complete: the client asks again. */
+static struct vmop_error *do_settle(struct vmop_daemon *daemon, const json_t *request,
+				    json_t *reply)
+{
+	(void)request;
+	(void)reply;
+	if (!daemon->session || vmop_session_is_settled(daemon->session))
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_BUSY, "the saved session is being completed");
+}
+
 static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *request,
 				      json_t *reply)
 {
@@ -335,10 +347,13 @@ static struct vmop_error *do_inspect(struct vmop_daemon *daemon, const json_t *r
 static const struct request {
 	const char *name;
 	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request, json_t *reply);
+	bool is_repeated; /* by the client, as long as the error is VMOP_ERROR_BUSY */
 } requests[] = {
-	{"start", do_start},	   {"stop", do_stop},	    {"dump", do_dump},
-	{"save", do_save},	   {"rotate", do_rotate},   {"reset", do_reset},
-	{"shutdown", do_shutdown}, {"inspect", do_inspect},
+	{"start", do_start, false},	{"stop", do_stop, false},
+	{"dump", do_dump, false},	{"save", do_save, true},
+	{"rotate", do_rotate, true},	{"reset", do_reset, true},
+	{"settle", do_settle, true},	{"shutdown", do_shutdown, false},
+	{"inspect", do_inspect, false},
 };
 #define N_REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
@@ -349,9 +364,15 @@ static struct vmop_error *act(struct vmop_daemon *daemon, const char *name, cons
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "members of status-group may ask for --status only; "
 				      "run it as root");
-	for (size_t i = 0; i < N_REQUESTS; i++)
-		if (!strcmp(name, requests[i].name))
-			return requests[i].act(daemon, request, reply);
+	for (size_t i = 0; i < N_REQUESTS; i++) {
+		if (strcmp(name, requests[i].name) != 0)
+			continue;
+		struct vmop_error *err = requests[i].act(daemon, request, reply);
+		/* Another program that locks the session's file is no reason to ask again. */
+		if (err && err->code == VMOP_ERROR_BUSY && !requests[i].is_repeated)
+			err->code = VMOP_ERROR_OS;
+		return err;
+	}
 	return vmop_error_new(VMOP_ERROR_USAGE, "vmopd knows no request '%.40s'", name);
 }
 

@@ -34,7 +34,7 @@ static const uint64_t costly_short_lived_a_second = 16;
 static const unsigned spare_part = 32, give_back_pages = 256;
 
 /* SQLite writes this much beside the file before it moves it into the file (libdb/db.c). */
-#define WAL_BYTES ((uint64_t)4 << 20)
+#define LEAST_WAL_BYTES ((uint64_t)4 << 20)
 
 /* A call: what it works on, and until when. */
 struct work {
@@ -144,6 +144,13 @@ static struct vmop_error *make_some_room(struct work *work, bool *ret_done)
 	return err || *ret_done ? err : vmop_db_drop_oldest(work->db, work->now_ns, ret_done);
 }
 
+/* Return the room for the WAL. A reader that holds a snapshot makes it longer. */
+static uint64_t wal_bytes(const struct work *work)
+{
+	uint64_t bytes = vmop_db_wal_bytes(work->db);
+	return bytes > LEAST_WAL_BYTES ? bytes : LEAST_WAL_BYTES;
+}
+
 /* Log once that the session can't become small enough. */
 static void log_no_room(struct work *work, const struct vmop_db_room *room)
 {
@@ -162,7 +169,8 @@ static struct vmop_error *make_room(struct work *work)
 	bool done = max_bytes != 0;
 	struct vmop_error *err = NULL;
 	/* A sixteenth is left free, so that not every flush has to make room. */
-	uint64_t aim_bytes = max_bytes - max_bytes / 16 - WAL_BYTES;
+	uint64_t aim_bytes = max_bytes - max_bytes / 16;
+	aim_bytes -= wal_bytes(work) < aim_bytes ? wal_bytes(work) : aim_bytes;
 	for (unsigned n = 0; done && !err; n++) {
 		struct vmop_db_room room;
 		err = vmop_db_room(work->db, &room);
@@ -185,10 +193,9 @@ static struct vmop_error *give_back(struct work *work)
 	spare = spare < SPARE_MIN_BYTES	  ? SPARE_MIN_BYTES
 		: spare > SPARE_MAX_BYTES ? SPARE_MAX_BYTES
 					  : spare;
-	if (max_bytes && room.used_bytes + spare + WAL_BYTES > max_bytes)
-		spare = max_bytes > room.used_bytes + WAL_BYTES
-				? max_bytes - room.used_bytes - WAL_BYTES
-				: 0;
+	uint64_t taken = room.used_bytes + wal_bytes(work);
+	if (max_bytes && taken + spare > max_bytes)
+		spare = max_bytes > taken ? max_bytes - taken : 0;
 	bool more = true;
 	for (unsigned n = 0; more && !err && may_go_on(work, n); n++)
 		err = vmop_db_give_back(work->db, spare, give_back_pages, &more);

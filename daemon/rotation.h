@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libutil/error.h"
 #include "libutil/setup.h"
 
 struct vmop_rotation {
-	uint64_t tried_ns;   /* CLOCK_MONOTONIC, of the last attempt; 0: none */
-	uint64_t expired_ns; /* CLOCK_MONOTONIC, of the last removal of old sessions; 0: none */
+	uint64_t held_until_ns; /* CLOCK_MONOTONIC: no checkpoint begins; 0: they may */
+	bool is_late;		/* it is due, and could not be done without waiting */
+	uint64_t tried_ns;	/* CLOCK_MONOTONIC, of the last attempt; 0: none */
+	uint64_t expired_ns;	/* CLOCK_MONOTONIC, of the last removal of old sessions; 0: none */
 };
 
 /*
@@ -23,9 +24,9 @@ bool vmop_rotation_is_due(const struct vmop_setup_rotate *rotate, uint64_t start
 			  uint64_t now_ns, uint64_t disk_bytes);
 
 /*
- * Remove the sessions that were saved by their time and are older than the set-up's keep, and the
- * oldest while the directory has more than max-size. now_ns is CLOCK_REALTIME. Logs their number.
+ * Return the time (CLOCK_REALTIME) before which saved sessions are too old for the set-up's keep at
+ * now_ns; 0: no session is.
  */
-struct vmop_error *vmop_rotation_expire(const struct vmop_setup *setup, uint64_t now_ns);
+uint64_t vmop_rotation_expires_before_ns(const struct vmop_setup *setup, uint64_t now_ns);
 
 #endif

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -24,6 +25,25 @@ static void places_deinit(struct places *places)
 {
 	free(places->begun);
 	free(places->current);
+}
+
+/* ---- its beginning -------------------------------------------------------------- */
+
+struct vmop_error *vmop_session_file_create(const char *dir, mode_t mode, bool is_live,
+					    struct vmop_session_file *ret)
+{
+	*ret = VMOP_SESSION_FILE_NONE;
+	struct vmop_error *err = vmop_session_create(dir, mode, &ret->db);
+	if (err)
+		return err;
+	vmop_db_drop_rejected(ret->db);
+	/* The first transaction of a WAL syncs its header. */
+	err = vmop_db_put_info(ret->db, "vmop", PACKAGE_VERSION);
+	if (err)
+		vmop_session_file_discard(ret, dir);
+	else if (is_live)
+		vmop_db_checkpoint_beside(ret->db);
+	return err;
 }
 
 /* ---- its end ----------------------------------------------------------------- */
@@ -86,23 +106,11 @@ enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_f
 static struct vmop_error *clear_place(const struct places *places, const char *dir,
 				      struct vmop_session_succession *succession)
 {
-	const struct vmop_session_file *before = succession->before;
-	if (!before) {
-		struct vmop_error *err = vmop_session_keep(dir, &succession->kept);
-		/* SQLite would use a stale WAL for the new file. */
-		return err ? err : vmop_session_remove(places->current);
-	}
-	return succession->saved_as
-		       ? vmop_session_move(places->current, succession->saved_as)
-		       : NULL; /* it is replaced in one step: a current.vmop always exists */
-}
-
-static struct vmop_error *take_place(const struct places *places,
-				     const struct vmop_session_succession *succession)
-{
-	if (succession->before && !succession->saved_as)
-		return vmop_session_replace(places->begun, places->current);
-	return vmop_session_move(places->begun, places->current);
+	if (succession->before)
+		return vmop_session_move(places->current, succession->saved_as);
+	struct vmop_error *err = vmop_session_keep(dir, &succession->kept);
+	/* SQLite would use a stale WAL for the new file. */
+	return err ? err : vmop_session_remove(places->current);
 }
 
 /* Undo clear_place. */
@@ -118,41 +126,15 @@ static void restore_place(const struct places *places, const char *dir,
 	succession->kept = NULL;
 }
 
-/* Open the file of the session before again, if possible. */
-static void resume_before(const struct places *places, struct vmop_session_succession *succession)
-{
-	struct vmop_session_file *before = succession->before;
-	if (!before)
-		return;
-	struct vmop_error *err = vmop_db_resume(before->db, places->current);
-	if (err)
-		vmop_session_file_close(before);
-	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
-}
-
-/* Put the new file in its place. Both files are closed. */
-static struct vmop_error *change_places(struct vmop_session_file *file, const struct places *places,
-					const char *dir, struct vmop_session_succession *succession)
+static struct vmop_error *change_places(const struct places *places, const char *dir,
+					struct vmop_session_succession *succession)
 {
 	struct vmop_error *err = clear_place(places, dir, succession);
 	if (err)
 		return err;
-	err = take_place(places, succession);
-	if (err) {
+	err = vmop_session_move(places->begun, places->current);
+	if (err)
 		restore_place(places, dir, succession);
-		return err;
-	}
-	err = vmop_db_resume(file->db, places->current);
-	if (!err) {
-		file->fd = open(places->current, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (file->fd < 0)
-			err = vmop_error_os(errno, "%s", places->current);
-	}
-	if (!err)
-		return NULL;
-	vmop_session_file_close(file);
-	vmop_error_destroy(vmop_session_remove(places->current));
-	restore_place(places, dir, succession);
 	return err;
 }
 
@@ -163,21 +145,20 @@ struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, con
 		.begun = vmop_session_new_path(dir),
 		.current = vmop_session_path(dir, VMOP_SESSION_CURRENT),
 	};
-	struct vmop_error *err = places.begun && places.current ? NULL : &vmop_error_no_memory;
-	if (!err)
-		err = vmop_db_suspend(file->db);
-	if (!err && succession->before)
-		err = vmop_db_suspend(succession->before->db);
-	if (!err) {
-		err = change_places(file, &places, dir, succession);
-		if (err)
-			resume_before(&places, succession);
-	}
+	struct vmop_session_file *before = succession->before;
+	_cleanup_free_ char *saved = before ? strdup(succession->saved_as) : NULL;
+	if (!places.begun || !places.current || (before && !saved))
+		return &vmop_error_no_memory;
+	file->fd = open(places.begun, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (file->fd < 0)
+		return vmop_error_os(errno, "%s", places.begun);
+	struct vmop_error *err = change_places(&places, dir, succession);
 	if (err)
-		vmop_session_file_discard(file, dir);
-	else if (succession->before)
-		vmop_session_file_close(succession->before);
-	return err;
+		return err;
+	vmop_db_renamed(file->db, vmop_steal(&places.current));
+	if (before)
+		vmop_db_renamed(before->db, vmop_steal(&saved));
+	return NULL;
 }
 
 /* ---- facts ------------------------------------------------------------------- */
@@ -196,8 +177,6 @@ struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct 
 	struct utsname host;
 	uname(&host);
 	struct vmop_error *err = vmop_setup_format(setup, &text);
-	if (!err)
-		err = vmop_db_put_info(db, "vmop", PACKAGE_VERSION);
 	if (!err)
 		err = vmop_db_put_info(db, "source", source);
 	if (!err)

@@ -4,7 +4,7 @@
  * for being moved or deleted.
  *
  * A file begins under another name (vmop_session_new_path), so a failed or killed start leaves the
- * session before as it was. All functions belong to the session's thread.
+ * session before as it was. One thread at a time uses a file: the session's, or file-keeper.h's.
  */
 #ifndef VMOP_DAEMON_SESSION_FILE_H
 #define VMOP_DAEMON_SESSION_FILE_H
@@ -21,20 +21,26 @@ struct vmop_session_file {
 /* No file. */
 #define VMOP_SESSION_FILE_NONE ((struct vmop_session_file){.fd = -1})
 
+/*
+ * Create a file under its first name (vmop_session_create), with its first transaction, after which
+ * a writer need not sync. is_live: a thread syncs it (vmop_db_checkpoint_beside).
+ */
+struct vmop_error *vmop_session_file_create(const char *dir, mode_t mode, bool is_live,
+					    struct vmop_session_file *ret);
+
 /* The fate of the file that is in the new file's place. */
 struct vmop_session_succession {
 	/* The open file that the new one replaces; NULL: no file is open. */
 	struct vmop_session_file *before;
-	const char *saved_as; /* the new path of `before`; NULL: delete it */
+	const char *saved_as; /* the new path of `before` */
 	/* Result without `before`: the new name of a finished session, or NULL. The caller frees.
 	 */
 	char *kept;
 };
 
 /*
- * Rename `file`, which began as vmop_session_new_path(dir), to current.vmop in dir. On an error
- * `file` is removed and closed, and `before` is open in its place as it was. If even that fails,
- * `before` is closed, and lies in its old place or at saved_as.
+ * Rename `file`, which began as vmop_session_new_path(dir), to current.vmop in dir, and `before` to
+ * saved_as. Both stay open, and nothing is synced. On an error both have their names as before.
  */
 struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, const char *dir,
 					     struct vmop_session_succession *succession);

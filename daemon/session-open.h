@@ -11,6 +11,7 @@
 
 #include "daemon/active/guests.h"
 #include "daemon/clock-watch.h"
+#include "daemon/file-keeper.h"
 #include "daemon/memory-limit.h"
 #include "daemon/overhead.h"
 #include "daemon/pairing.h"
@@ -28,6 +29,13 @@ struct vmop_session_memory {
 	uint64_t n_shortages; /* since the session began */
 };
 
+/* The WAL of the file, while a reader keeps it from beginning anew. */
+struct vmop_wal_watch {
+	uint64_t bytes;
+	uint64_t since_ns;  /* CLOCK_REALTIME, when it was first found too long; 0: it is not */
+	uint64_t looked_ns; /* CLOCK_MONOTONIC, when readers were last looked for */
+};
+
 struct vmop_session {
 	struct vmop_setup setup;
 	const struct vmop_source_ops *source_ops;
@@ -41,8 +49,9 @@ struct vmop_session {
 	struct vmop_active_guests *active; /* of KVM; NULL: no guest is named */
 	struct vmop_source *source;
 	struct vmop_source_stats
-		at_file_start;	       /* the source's counters at the start of this file */
-	struct vmop_session_file file; /* without one the profiler only counts */
+		at_file_start;		 /* the source's counters at the start of this file */
+	struct vmop_session_file file;	 /* without one the profiler only counts */
+	struct vmop_file_keeper *keeper; /* NULL: not needed yet */
 	struct vmop_profiler *profiler;
 	struct vmop_sink sink; /* the profiler's */
 	char *path;	       /* of current.vmop */
@@ -54,6 +63,7 @@ struct vmop_session {
 	uint64_t events_stored_ns;
 	struct vmop_roll_up roll_up; /* of this file */
 	struct vmop_rotation rotation;
+	struct vmop_wal_watch wal;
 	struct vmop_pause pause; /* since the session began */
 	struct vmop_overhead overhead;
 	struct vmop_session_memory memory;
@@ -88,11 +98,20 @@ void vmop_session_store_events(struct vmop_session *session, uint64_t now_monoto
  */
 uint64_t vmop_session_time_ns(const struct vmop_session *session, uint64_t monotonic_ns);
 
+/* Let the profiler copy the samples that are handed to active guests. */
+void vmop_session_copy_samples(struct vmop_session *session);
+
 /* Store the open interval and begin another one. */
 struct vmop_error *vmop_session_flush(struct vmop_session *session);
 
 /* Pass the records from before up_to_ns (CLOCK_MONOTONIC) to the profiler. */
 struct vmop_error *vmop_session_drain(struct vmop_session *session, uint64_t up_to_ns);
+
+/*
+ * Return whether the interval in progress has to become longer: to store it now could wait for the
+ * disk, and the rings would fill up.
+ */
+bool vmop_session_is_disk_busy(const struct vmop_session *session);
 
 /* Store the open interval of a replay, which ends at the time of a record. */
 void vmop_session_replay_flush(struct vmop_session *session, uint64_t record_ns);
@@ -131,6 +150,18 @@ void vmop_session_limit_memory(struct vmop_session *session);
 struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
 						bool goes_on, struct vmop_profiler **ret);
 
+/* ---- session-wal.c ----------------------------------------------------------- */
+
+/*
+ * Look at the length of the WAL, and for the processes that keep it from beginning anew. If it is
+ * too long, return the reason to begin the next file, which the caller frees; otherwise NULL.
+ */
+char *vmop_session_watch_wal(struct vmop_session *session);
+
+/* Set *ret to the thread that works with files, and start it before its first use. */
+struct vmop_error *vmop_session_use_keeper(struct vmop_session *session,
+					   struct vmop_file_keeper **ret);
+
 /* Begin a file under a temporary name. vmop_session_file_publish puts it in its place. */
 struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 					   uint64_t start_realtime_ns,
@@ -163,6 +194,9 @@ void vmop_session_follow_clock(struct vmop_session *session);
  * are too old. An attempt that fails is repeated after a minute.
  */
 void vmop_session_rotate_if_due(struct vmop_session *session);
+
+/* Let checkpoints begin again if the rotation that they waited for has not come until now_ns. */
+void vmop_session_release_checkpoints(struct vmop_session *session, uint64_t now_ns);
 
 /* Store the rest and finish the file. Return the first error. */
 struct vmop_error *vmop_session_finish_file(struct vmop_session *session);

@@ -15,6 +15,12 @@
 /* The time after which a rotation that failed is tried again, and between two removals. */
 static const uint64_t rotate_again_ns = 60 * VMOP_NS_PER_S, expire_every_ns = 600 * VMOP_NS_PER_S;
 
+/*
+ * The time for which no checkpoint begins while a rotation waits for the end of the last one. It is
+ * tried again earlier: by a client within 20 ms, otherwise after the next interval.
+ */
+static const uint64_t hold_checkpoints_ns = 5 * VMOP_NS_PER_S;
+
 /* ---- beginning ----------------------------------------------------------------- */
 
 struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
@@ -44,26 +50,71 @@ struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, st
 	return vmop_profiler_create(&options, session->source, db, ret);
 }
 
+static struct vmop_error *put_facts(const struct vmop_session *session, uint64_t start_realtime_ns,
+				    struct vmop_db *db)
+{
+	struct vmop_error *err = vmop_session_file_put_facts(
+		db, &session->setup, session->source_ops->name, start_realtime_ns);
+	_cleanup_free_ char *context = vmop_session_guest_context_text(session);
+	return err || !context ? err : vmop_db_put_info(db, "guest_context", context);
+}
+
 struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 					   uint64_t start_realtime_ns,
 					   struct vmop_session_file *ret)
 {
-	*ret = VMOP_SESSION_FILE_NONE;
-	struct vmop_error *err = vmop_session_create(session->setup.session_dir,
-						     session->setup.session_mode, &ret->db);
+	struct vmop_error *err = vmop_session_file_create(
+		session->setup.session_dir, session->setup.session_mode, !session->is_replay, ret);
 	if (err)
 		return err;
-	vmop_db_drop_rejected(ret->db);
-	if (!session->is_replay)
-		vmop_db_checkpoint_beside(ret->db);
-	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
-					  start_realtime_ns);
-	_cleanup_free_ char *context = vmop_session_guest_context_text(session);
-	if (!err && context)
-		err = vmop_db_put_info(ret->db, "guest_context", context);
+	err = put_facts(session, start_realtime_ns, ret->db);
 	if (err)
 		vmop_session_file_discard(ret, session->setup.session_dir);
 	return err;
+}
+
+struct vmop_error *vmop_session_use_keeper(struct vmop_session *session,
+					   struct vmop_file_keeper **ret)
+{
+	struct vmop_error *err =
+		session->keeper
+			? NULL
+			: vmop_file_keeper_create(session->setup.session_dir,
+						  session->setup.session_mode, &session->keeper);
+	*ret = session->keeper;
+	return err;
+}
+
+/*
+ * Take the file that the keeper has made, with the facts of the session. VMOP_ERROR_BUSY: it is not
+ * made yet.
+ */
+static struct vmop_error *take_next_file(struct vmop_session *session, uint64_t start_realtime_ns,
+					 struct vmop_session_file *ret)
+{
+	struct vmop_file_keeper *keeper;
+	*ret = VMOP_SESSION_FILE_NONE;
+	struct vmop_error *err = vmop_session_use_keeper(session, &keeper);
+	if (!err)
+		err = vmop_file_keeper_next(keeper, ret);
+	if (!err)
+		err = put_facts(session, start_realtime_ns, ret->db);
+	if (err && ret->db)
+		vmop_file_keeper_end(keeper, ret, VMOP_FILE_DISCARD);
+	return err;
+}
+
+/* End a file that the session has left. */
+static void end_left_file(struct vmop_session *session, struct vmop_session_file *file,
+			  enum vmop_file_end end)
+{
+	struct vmop_file_keeper *keeper;
+	struct vmop_error *err = vmop_session_use_keeper(session, &keeper);
+	if (!err)
+		vmop_file_keeper_end(keeper, file, end);
+	else
+		vmop_session_file_close(file); /* complete, with its WAL */
+	vmop_session_note_failure(session, err);
 }
 
 void vmop_session_take_up(struct vmop_session *session, const struct vmop_session_file *file,
@@ -74,6 +125,7 @@ void vmop_session_take_up(struct vmop_session *session, const struct vmop_sessio
 	vmop_profiler_destroy(session->profiler);
 	session->profiler = profiler;
 	session->sink = vmop_profiler_sink(profiler);
+	vmop_session_copy_samples(session);
 	session->file = *file;
 	session->start_realtime_ns = start_realtime_ns;
 	session->interval_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
@@ -118,12 +170,15 @@ struct vmop_error *vmop_session_no_file(struct vmop_session *session)
 			      session->path, count_gone(session));
 }
 
-/* Close the file. The profiler only counts samples from now on. */
+/* Go on without a file. The profiler only counts samples from now on. */
 static void lose_file(struct vmop_session *session)
 {
-	vmop_session_file_close(&session->file);
+	struct vmop_session_file file = session->file;
 	vmop_profiler_detach(session->profiler);
+	session->file = VMOP_SESSION_FILE_NONE;
 	session->is_store_failing = true;
+	if (file.db)
+		end_left_file(session, &file, VMOP_FILE_ABANDON);
 }
 
 /* If the file was moved or deleted, complete it as far as possible, lose it and return true. */
@@ -140,7 +195,6 @@ static bool leave_if_gone(struct vmop_session *session)
 		vmop_session_note_failure(
 			session, vmop_session_file_put_end(session->file.db, joint_ns(session)));
 	}
-	vmop_session_note_failure(session, vmop_session_file_abandon(&session->file));
 	lose_file(session);
 	vmop_session_note_failure(
 		session, vmop_error_new(VMOP_ERROR_CANT,
@@ -167,15 +221,19 @@ void vmop_session_begin_again(struct vmop_session *session)
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
-	struct vmop_error *err = vmop_session_begin_file(session, start_ns, &file);
+	struct vmop_error *err = take_next_file(session, start_ns, &file);
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		vmop_error_destroy(err); /* the next flush tries again */
+		return;
+	}
 	if (!err)
 		err = vmop_session_create_profiler(session, file.db, true, &profiler);
 	if (!err)
 		err = vmop_session_file_publish(&file, dir, &succession);
-	else if (file.db)
-		vmop_session_file_discard(&file, dir);
 	if (err) {
 		vmop_profiler_destroy(profiler);
+		if (file.db)
+			end_left_file(session, &file, VMOP_FILE_DISCARD);
 		vmop_session_note_failure(session, err);
 		return;
 	}
@@ -265,10 +323,7 @@ static struct vmop_error *end_file(struct vmop_session *session)
 static void go_on_with_file(struct vmop_session *session)
 {
 	vmop_profiler_set_ending(session->profiler, false);
-	if (session->file.db)
-		vmop_error_destroy(vmop_db_drop_info(session->file.db, "end_ns"));
-	else
-		lose_file(session); /* the next flush begins a new file */
+	vmop_error_destroy(vmop_db_drop_info(session->file.db, "end_ns"));
 }
 
 /*
@@ -290,10 +345,9 @@ static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_ses
 {
 	struct vmop_profiler *profiler = NULL;
 	uint64_t joint_monotonic_ns = session->interval_monotonic_ns, joint = joint_ns(session);
-	vmop_profiler_detach(session->profiler);
 	struct vmop_error *err = vmop_session_create_profiler(session, file->db, true, &profiler);
 	if (err) {
-		vmop_session_file_close(file);
+		end_left_file(session, file, VMOP_FILE_ABANDON);
 		vmop_error_destroy(vmop_session_remove(session->path));
 		lose_file(session);
 		return vmop_error_prefix(err,
@@ -305,36 +359,85 @@ static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_ses
 	return NULL;
 }
 
-struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name)
+/* Rename the session's file to `saved`, or discard it if saved is NULL, and go on in *file. */
+static struct vmop_error *replace_file(struct vmop_session *session, struct vmop_session_file *file,
+				       const char *saved)
 {
 	const char *dir = session->setup.session_dir;
+	struct vmop_session_file before = session->file;
+	_cleanup_free_ char *discarded = saved ? NULL : vmop_session_discarded_path(dir);
+	struct vmop_session_succession succession = {.before = &before,
+						     .saved_as = saved ? saved : discarded};
+	struct vmop_error *err = succession.saved_as
+					 ? vmop_session_file_publish(file, dir, &succession)
+					 : &vmop_error_no_memory;
+	if (err)
+		return err;
+	vmop_profiler_detach(session->profiler);
+	session->file = VMOP_SESSION_FILE_NONE;
+	end_left_file(session, &before, saved ? VMOP_FILE_FINISH : VMOP_FILE_REMOVE);
+	return NULL;
+}
+
+/*
+ * Let no further checkpoint begin before the rotation. Return false while one is in progress, for
+ * which the last interval could wait.
+ */
+static bool hold_checkpoints(struct vmop_session *session)
+{
+	session->rotation.held_until_ns = vmop_clock_ns(CLOCK_MONOTONIC) + hold_checkpoints_ns;
+	return vmop_db_hold_checkpoints(session->file.db);
+}
+
+void vmop_session_release_checkpoints(struct vmop_session *session, uint64_t now_ns)
+{
+	uint64_t until_ns = session->rotation.held_until_ns;
+	if (!until_ns || now_ns < until_ns)
+		return;
+	session->rotation.held_until_ns = 0;
+	if (session->file.db)
+		vmop_db_release_checkpoints(session->file.db);
+}
+
+/*
+ * Nothing here waits for the disk: the keeper has made the file, and ends the one before; the
+ * threads of both files sync them.
+ */
+struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name)
+{
 	_cleanup_free_ char *saved = NULL;
 	struct vmop_session_file file = VMOP_SESSION_FILE_NONE;
 	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
-	struct vmop_error *err = name ? find_free_path(dir, name, &saved) : NULL;
+	struct vmop_error *err =
+		name ? find_free_path(session->setup.session_dir, name, &saved) : NULL;
 	if (!err && (!session->file.db || leave_if_gone(session)))
 		err = vmop_session_no_file(session);
-	/* The rings keep the records of the meantime. */
-	if (!err) {
-		vmop_session_note_failure(
-			session, vmop_session_drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
-		err = vmop_session_begin_file(session, start_ns, &file);
-	}
-	if (!err && name)
-		err = end_file(session);
-	if (err) {
-		if (file.db)
-			vmop_session_file_discard(&file, dir);
-		if (session->file.db)
-			go_on_with_file(session);
-		return err;
-	}
-	struct vmop_session_succession succession = {.before = &session->file, .saved_as = saved};
-	err = vmop_session_file_publish(&file, dir, &succession);
+	if (!err && !hold_checkpoints(session))
+		err = vmop_error_new(VMOP_ERROR_BUSY, "%s: the disk is busy: try again",
+				     session->path);
 	if (!err)
+		err = take_next_file(session, start_ns, &file);
+	if (err)
+		return err;
+	/* The rings keep the records of the meantime. */
+	vmop_session_note_failure(session,
+				  vmop_session_drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
+	if (name)
+		err = end_file(session);
+	if (!err)
+		err = replace_file(session, &file, saved);
+	if (!err) {
+		session->rotation.held_until_ns = 0;
 		return go_on_in(session, &file);
+	}
+	end_left_file(session, &file, VMOP_FILE_DISCARD);
 	go_on_with_file(session);
 	return err;
+}
+
+bool vmop_session_is_settled(struct vmop_session *session)
+{
+	return !session->keeper || !vmop_file_keeper_is_busy(session->keeper);
 }
 
 struct vmop_error *vmop_session_rotate_by_time(struct vmop_session *session, char **ret_name)
@@ -366,9 +469,16 @@ static void rotate_now(struct vmop_session *session, const char *reason)
 	_cleanup_free_ char *name = NULL;
 	if (!is_due_again(&session->rotation.tried_ns, rotate_again_ns))
 		return;
+	struct vmop_error *err = vmop_session_rotate_by_time(session, &name);
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		vmop_error_destroy(err); /* the next flush tries again */
+		session->rotation.tried_ns = 0;
+		session->rotation.is_late = true;
+		return;
+	}
+	session->rotation.is_late = false;
 	if (reason)
 		vmop_log_notice("%s", reason);
-	struct vmop_error *err = vmop_session_rotate_by_time(session, &name);
 	if (err) {
 		vmop_session_note_failure(session, vmop_error_prefix(err, "rotate"));
 		return;
@@ -377,21 +487,45 @@ static void rotate_now(struct vmop_session *session, const char *reason)
 	session->rotation = (struct vmop_rotation){0};
 }
 
+/* Let the keeper remove old sessions, if it is time, and log those that it has removed. */
+static void expire(struct vmop_session *session)
+{
+	const struct vmop_setup *setup = &session->setup;
+	struct vmop_file_keeper *keeper;
+	if (session->keeper) {
+		unsigned n = vmop_file_keeper_take_removed(session->keeper);
+		if (n)
+			vmop_log_notice("%s: removed %u old session%s (%s)", setup->session_dir, n,
+					n == 1 ? "" : "s",
+					setup->keep_ns ? "keep, max-size" : "max-size");
+		vmop_session_note_failure(session, vmop_file_keeper_failure(session->keeper));
+	}
+	if (!is_due_again(&session->rotation.expired_ns, expire_every_ns))
+		return;
+	const struct vmop_clock_reading clocks = vmop_clock_watch_read();
+	uint64_t now_ns = vmop_clock_watch_cautious_ns(&session->clock, &clocks);
+	struct vmop_error *err = vmop_session_use_keeper(session, &keeper);
+	if (!err)
+		vmop_file_keeper_expire(keeper, vmop_rotation_expires_before_ns(setup, now_ns),
+					setup->max_bytes ? setup->max_bytes : UINT64_MAX);
+	vmop_session_note_failure(session, err);
+}
+
 void vmop_session_rotate_if_due(struct vmop_session *session)
 {
 	const struct vmop_setup *setup = &session->setup;
 	uint64_t disk_bytes = 0, now_ns = joint_ns(session);
-	if (session->is_replay || session->is_failing || !session->file.db)
+	if (session->is_replay)
+		return;
+	expire(session);
+	if (session->is_failing || !session->file.db)
 		return;
 	if (setup->rotate.bytes)
 		vmop_error_destroy(vmop_db_size_bytes(session->file.db, &disk_bytes));
-	if (vmop_rotation_is_due(&setup->rotate, session->start_realtime_ns, now_ns, disk_bytes))
-		rotate_now(session, NULL);
-	if (!is_due_again(&session->rotation.expired_ns, expire_every_ns))
-		return;
-	const struct vmop_clock_reading clocks = vmop_clock_watch_read();
-	now_ns = vmop_clock_watch_cautious_ns(&session->clock, &clocks);
-	vmop_session_note_failure(session, vmop_rotation_expire(setup, now_ns));
+	_cleanup_free_ char *reason = vmop_session_watch_wal(session);
+	if (reason ||
+	    vmop_rotation_is_due(&setup->rotate, session->start_realtime_ns, now_ns, disk_bytes))
+		rotate_now(session, reason);
 }
 
 void vmop_session_follow_clock(struct vmop_session *session)

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "daemon/xen/agent-messages.h"
+#include "hv-interface/handed/events.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -85,6 +86,14 @@ void vmop_session_store_events(struct vmop_session *session, uint64_t now_monoto
 		vmop_session_note_failure(session, vmop_profiler_store_events(session->profiler));
 		return;
 	}
+}
+
+void vmop_session_copy_samples(struct vmop_session *session)
+{
+	if (!session->active)
+		return;
+	const struct vmop_sample_copy copy = vmop_active_guests_copy(session->active);
+	vmop_profiler_copy_samples(session->profiler, &copy);
 }
 
 /* ---- intervals ------------------------------------------------------------- */
@@ -181,11 +190,7 @@ static void watch_contexts(struct vmop_session *session)
 	sd_event_source_set_enabled(session->contexts_timer, is_on ? SD_EVENT_ON : SD_EVENT_OFF);
 }
 
-/*
- * Return whether the interval in progress has to become longer: to store it now could wait for the
- * disk, and the rings would fill up.
- */
-static bool is_disk_busy(const struct vmop_session *session)
+bool vmop_session_is_disk_busy(const struct vmop_session *session)
 {
 	return session->file.db && vmop_db_is_checkpointing(session->file.db);
 }
@@ -199,7 +204,10 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_note_failure(session, vmop_source_check_cpus(session->source));
 	vmop_session_note_failure(session, vmop_profiler_tick(session->profiler));
 	watch_contexts(session);
-	if (is_disk_busy(session)) {
+	vmop_session_release_checkpoints(session, now);
+	if (session->rotation.is_late && !vmop_session_is_disk_busy(session))
+		vmop_session_rotate_if_due(session);
+	if (vmop_session_is_disk_busy(session)) {
 		sd_event_source_set_time_relative(timer, disk_busy_us);
 		sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 		return 0;
@@ -230,11 +238,21 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	return 0;
 }
 
+/* Take the samples of active guests out of the rings, because their agents wait for them. */
+static void drain_for_active(struct vmop_session *session)
+{
+	uint64_t up_to_ns = vmop_clock_ns(CLOCK_MONOTONIC) - settle_ns;
+	vmop_session_note_failure(session, vmop_session_drain(session, up_to_ns));
+	vmop_active_guests_complete(session->active, up_to_ns);
+}
+
 /* Go on with active guests. */
 static int on_active_due(sd_event_source *timer, uint64_t due_us, void *arg)
 {
 	struct vmop_session *session = arg;
 	(void)due_us;
+	if (session->setup.active_samples_by_host)
+		drain_for_active(session);
 	vmop_active_guests_step(session->active, vmop_profiler_domains(session->profiler),
 				vmop_profiler_guests(session->profiler));
 	sd_event_source_set_time_relative(timer, VMOP_ACTIVE_STEP_NS / 1000);
@@ -308,6 +326,7 @@ static void session_free(struct vmop_session *session)
 	vmop_active_guests_destroy(session->active);
 	vmop_profiler_destroy(session->profiler);
 	vmop_session_file_close(&session->file);
+	vmop_error_destroy(vmop_file_keeper_destroy(session->keeper));
 	vmop_source_close(session->source);
 	vmop_agent_messages_close(session->mail);
 	vmop_pairing_deinit(&session->pairing);
@@ -319,7 +338,8 @@ static void session_free(struct vmop_session *session)
 	free(session);
 }
 
-static struct vmop_error *open_source(struct vmop_session *session, const char *replay_path)
+static struct vmop_error *open_source(struct vmop_session *session, const char *replay_path,
+				      struct vmop_handed_feed *feed)
 {
 	const struct vmop_setup *setup = &session->setup;
 	struct vmop_event_request requests[VMOP_SETUP_MAX_LIST];
@@ -329,6 +349,9 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		err = vmop_event_request_parse(setup->events.items[n], &requests[n]);
 		n += !err;
 	}
+	if (!err && setup->active_samples_by_host && session->source_ops->uses_agents)
+		err = vmop_error_new(VMOP_ERROR_CANT, "active-samples: Xen hands samples to active "
+						      "domains itself; 'host' is for KVM");
 	if (!err && setup->active_domains.n && session->source_ops->uses_agents)
 		err = vmop_agent_messages_open(mail_round_ms, &session->mail);
 	const struct vmop_source_setup source_setup = {
@@ -339,6 +362,7 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		.wants_guest_context = vmop_setup_wants_guest_context(setup),
 		.replay_path = replay_path,
 		.active = session->mail ? vmop_agent_messages_opener(session->mail) : NULL,
+		.feed = feed,
 	};
 	if (!err)
 		err = vmop_source_open(session->source_ops, &source_setup, &session->source);
@@ -354,7 +378,15 @@ static struct vmop_error *open_active(struct vmop_session *session)
 	if (!session->setup.active_domains.n || session->source_ops->uses_agents ||
 	    session->is_replay || vmop_source_reach(session->source) != VMOP_REACH_ALL)
 		return NULL;
-	return vmop_active_guests_create(&session->setup, &session->active);
+	_cleanup_free_ char *events = NULL;
+	if (session->setup.active_samples_by_host &&
+	    !(events = vmop_handed_events_format(session->source)))
+		return &vmop_error_no_memory;
+	struct vmop_error *err =
+		vmop_active_guests_create(&session->setup, events, &session->active);
+	if (!err)
+		vmop_session_copy_samples(session);
+	return err;
 }
 
 static struct vmop_error *make_session_dir(const char *dir)
@@ -458,6 +490,10 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 		return err;
 	}
 	err = vmop_session_file_publish(&file, dir, &succession);
+	if (err) {
+		vmop_session_file_discard(&file, dir);
+		return err;
+	}
 	session->file = file;
 	vmop_session_log_kept(session, succession.kept);
 	free(succession.kept);
@@ -474,7 +510,7 @@ static struct vmop_error *session_open(struct vmop_session *session,
 		err = vmop_pairing_init(&session->pairing, &session->setup);
 	/* Open the source first: it fails most often, and touches no file. */
 	if (!err)
-		err = open_source(session, options->replay_path);
+		err = open_source(session, options->replay_path, options->feed);
 	if (!err)
 		err = make_session_dir(session->setup.session_dir);
 	if (err)
@@ -517,6 +553,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_st
 		vmop_session_note_failure(session, vmop_session_drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, vmop_session_finish_file(session));
+	err = vmop_error_first(err, vmop_file_keeper_destroy(vmop_steal(&session->keeper)));
 	/* The wait for agents is no part of the session's time. */
 	if (session->active)
 		vmop_active_guests_end(session->active);
@@ -581,6 +618,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,
+		.wal_bytes = session->file.db ? vmop_db_wal_bytes(session->file.db) : 0,
+		.wal_since_ns = session->wal.since_ns,
 		.longest_pause_ns = session->pause.longest_ns,
 		.overhead_permyriad = session->overhead.used_permyriad,
 		.max_overhead_permyriad = session->overhead.limit_permyriad,

@@ -38,9 +38,10 @@ struct vmop_session;
 struct vmop_session_options {
 	const struct vmop_setup *setup; /* copied */
 	const struct vmop_source_ops *source;
-	const char *replay_path; /* for the replay source only */
-	uint64_t duration_ns;	 /* the session ends after it; 0: no end */
-	bool is_active;		 /* of an active guest: its host will read it */
+	const char *replay_path;       /* for the replay source only */
+	uint64_t duration_ns;	       /* the session ends after it; 0: no end */
+	bool is_active;		       /* of an active guest: its host will read it */
+	struct vmop_handed_feed *feed; /* for the handed source; it must outlive the session */
 	sd_event *loop;
 	/* Called once if the session ended because its duration or the replay is over. */
 	void (*ended)(void *arg);
@@ -76,10 +77,15 @@ void vmop_session_fetch(struct vmop_session *session);
 
 /*
  * Continue in a new file. The present file gets `name`, or is deleted if name is NULL. No sample
- * is lost in between. On an error the session continues in its file. If that file can't be
- * written any more, it continues without one until a new one can be begun: see `path` below.
+ * is lost in between. On an error the session continues in its file; without a new one it continues
+ * without a file: see `path` below. VMOP_ERROR_BUSY: the next file is not made yet, or the disk is
+ * busy; call again. Another thread completes the present file afterwards.
  */
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
+
+/* Return whether the files of earlier rotations are complete, and no old session is to be removed.
+ */
+bool vmop_session_is_settled(struct vmop_session *session);
 
 /*
  * Do the same under the time at which the present file began. The caller frees *ret_name. The next
@@ -96,6 +102,8 @@ struct vmop_session_status {
 	uint64_t uptime_ns;	   /* since start_ns */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */
 	uint64_t disk_bytes;
+	uint64_t wal_bytes;	   /* of the file, in use */
+	uint64_t wal_since_ns;	   /* CLOCK_REALTIME, since when it is held; 0: it is not */
 	uint64_t longest_pause_ns; /* of the sampling thread, since the start: pause.h */
 	double overhead_permyriad; /* of all CPUs' time, lately: overhead.h; negative: not known */
 	unsigned max_overhead_permyriad, rate_divisor;
@@ -106,6 +114,12 @@ struct vmop_session_status {
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };
+/*
+ * Return the processes that hold a snapshot and so the WAL, "vmopreport (pid 12)", which the caller
+ * frees; NULL: no reader is known.
+ */
+char *vmop_session_wal_readers(const struct vmop_session *session);
+
 void vmop_session_status(struct vmop_session *session, struct vmop_session_status *ret);
 
 /* Return event or domain i, from 0; NULL or false past the last. Events are as really sampled. */

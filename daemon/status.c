@@ -262,6 +262,18 @@ static void put_time(json_t *reply, const char *name, uint64_t time_ns)
 	vmop_json_put_text(reply, name, text);
 }
 
+/* Put the length of the WAL and, while a reader holds it, since when and which. */
+static void put_wal(json_t *reply, const struct vmop_session *session,
+		    const struct vmop_session_status *status)
+{
+	_cleanup_free_ char *readers = vmop_session_wal_readers(session);
+	vmop_json_put_number(reply, "wal_bytes", status->wal_bytes);
+	if (!status->wal_since_ns)
+		return;
+	put_time(reply, "wal_held_since", status->wal_since_ns);
+	vmop_json_put_text(reply, "wal_readers", readers);
+}
+
 static void put_session(json_t *reply, struct vmop_session *session)
 {
 	struct vmop_session_status status;
@@ -298,6 +310,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_number(reply, "records", status.source_stats.records);
 	vmop_json_put_number(reply, "source_bytes", status.source_stats.bytes);
 	vmop_json_put_number(reply, "disk_bytes", status.disk_bytes);
+	put_wal(reply, session, &status);
 	json_object_set_new(reply, "longest_pause_s",
 			    json_real((double)status.longest_pause_ns / 1e9));
 	json_object_set_new(reply, "overhead_percent",

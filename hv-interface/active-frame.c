@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hv-interface/active-message.h"
+#include "hv-interface/active-samples.h"
 
 #define MAGIC UINT32_C(0x706f6d76) /* "vmop" */
 
@@ -26,6 +27,8 @@ struct proof {
 };
 _Static_assert(sizeof(struct proof) == VMOP_ACTIVE_PROOF_BYTES, "the proof has no gaps");
 
+_Static_assert(VMOP_ACTIVE_BATCH_BYTES <= VMOP_ACTIVE_BULK_BYTES, "a decoder has room for a batch");
+
 /* Return whether a frame of that type can have a payload of that length. */
 static bool is_length_of(unsigned type, uint32_t len_bytes)
 {
@@ -38,6 +41,13 @@ static bool is_length_of(unsigned type, uint32_t len_bytes)
 		return len_bytes > 0 && len_bytes < VMOP_ACTIVE_MESSAGE_BYTES;
 	case VMOP_ACTIVE_FRAME_BULK:
 		return len_bytes > 0 && len_bytes <= VMOP_ACTIVE_BULK_BYTES;
+	case VMOP_ACTIVE_FRAME_SAMPLES:
+		return len_bytes >= VMOP_ACTIVE_BATCH_LEAST_BYTES &&
+		       len_bytes <= VMOP_ACTIVE_BATCH_BYTES;
+	case VMOP_ACTIVE_FRAME_ASK:
+		return len_bytes == VMOP_ACTIVE_ASK_BYTES;
+	case VMOP_ACTIVE_FRAME_CLOCK:
+		return len_bytes == VMOP_ACTIVE_CLOCK_BYTES;
 	default:
 		return false;
 	}

@@ -19,6 +19,9 @@
  * 					u32 its pid; u32 0
  * 	line		both		a line of active-message.h, without a NUL
  * 	bulk		agent		bytes of a file; no state accepts them yet
+ * 	samples		initiator	a batch of samples: active-samples.h has this and the next
+ * two ask		agent		a question for the host's time
+ * 	clock		initiator	its answer
  *
  * The other side is hostile: a decoder accepts only the next sequence, known types and the lengths
  * of their payloads. After one error it accepts no more.
@@ -41,6 +44,9 @@ enum vmop_active_frame_type {
 	VMOP_ACTIVE_FRAME_PROOF = 2,
 	VMOP_ACTIVE_FRAME_LINE = 3,
 	VMOP_ACTIVE_FRAME_BULK = 4,
+	VMOP_ACTIVE_FRAME_SAMPLES = 5,
+	VMOP_ACTIVE_FRAME_ASK = 6,
+	VMOP_ACTIVE_FRAME_CLOCK = 7,
 };
 
 struct vmop_active_frame {

@@ -13,7 +13,8 @@
  * 	initiator	hello	is an agent present?
  * 	agent		here
  * 	initiator	open	begin a session except for Xen's part; TEXT: the events, as
- * 				"NAME:PERIOD" each with a blank between
+ * 				"NAME:PERIOD" each with a blank between; or those of the host, whose
+ * 				samples are handed over (handed/events.h)
  * 	agent		opened, or failed (TEXT: the reason)
  * 	initiator	alert	Xen's lists are about to change: leave or join follows at once,
  * 				look often until then

@@ -56,6 +56,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
 	hv-interface/active-peer.c hv-interface/active-peer.h \
+	hv-interface/active-samples.c hv-interface/active-samples.h \
 	hv-interface/event-list.c hv-interface/event-list.h hv-interface/event-entry.h \
 	hv-interface/perf/perf.c hv-interface/perf/perf.h \
 	hv-interface/perf/stacks/capture.c hv-interface/perf/stacks/capture.h \
@@ -78,6 +79,11 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/stacks/attachment.c hv-interface/perf/stacks/attachment.h \
 	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
+	hv-interface/handed/clock.c hv-interface/handed/clock.h \
+	hv-interface/handed/events.c hv-interface/handed/events.h \
+	hv-interface/handed/feed.c hv-interface/handed/feed.h \
+	hv-interface/handed/handed.c hv-interface/handed/handed.h \
+	hv-interface/handed/turns.c hv-interface/handed/turns.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \
 	hv-interface/xen/xen.c hv-interface/xen/xen.h \
 	hv-interface/xen/event.c hv-interface/xen/event.h \

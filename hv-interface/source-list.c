@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "hv-interface/handed/handed.h"
 #include "hv-interface/perf/perf.h"
 #include "hv-interface/replay/replay.h"
 #include "hv-interface/xen/link.h"
@@ -11,6 +12,7 @@
 static const struct vmop_source_ops *const sources[] = {
 	&vmop_source_perf_ops,
 	&vmop_source_xen_ops,
+	&vmop_source_handed_ops,
 	&vmop_source_replay_ops,
 };
 

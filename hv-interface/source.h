@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The contract of sample sources: one operations table. The code above this folder does not depend
- * on the source at work: perf (the host and KVM guests), xen, or replay (a recorded stream).
+ * on the source at work: perf (the host and KVM guests), xen, handed (an active guest's samples
+ * from its KVM host), or replay (a recorded stream).
  *
  * Callers: the daemon's profiler, sessions and lists of events. source-list.h chooses a source;
  * event-request.c parses the events of the set-up; cpus.h follows the CPUs. Data then passes
- * through the files of the source's own folder (perf/perf.h, xen/xen.h, replay/replay.h name them
- * in order) and leaves as struct vmop_record through a sink. active-*.h is the protocol between the
- * xen source and the agents of active guests.
+ * through the files of the source's own folder (perf/perf.h, xen/xen.h, handed/handed.h,
+ * replay/replay.h name them in order) and leaves as struct vmop_record through a sink. active-*.h
+ * is the protocol with the agents of active guests.
  *
  * Life of a source: open, start, drain whenever its descriptor is readable or a flush is due, stop,
  * drain to the end, close. All calls come from one thread. A drain delivers records in time order,
@@ -63,6 +64,7 @@ static inline double vmop_event_scale(const struct vmop_event_info *info)
 }
 
 struct vmop_active_opener; /* active-group.h */
+struct vmop_handed_feed;   /* handed/feed.h */
 struct vmop_unwind_maps;   /* bpf/unwind-maps.h */
 struct vmop_guest_maps;	   /* bpf/guest-maps.h */
 
@@ -92,6 +94,8 @@ struct vmop_source_setup {
 	 * KSYMBOL, CPU).
 	 */
 	bool side_band_only;
+	/* perf: deliver SWITCH records of all CPUs as well. */
+	bool wants_switches;
 	const char *replay_path; /* replay: a file in the format of replay/stream.h */
 	const char *root;	 /* prefix for /sys, for tests; NULL: "" */
 	/*
@@ -99,6 +103,8 @@ struct vmop_source_setup {
 	 * source.
 	 */
 	const struct vmop_active_opener *active;
+	/* handed: what the host hands over (handed/feed.h). Must outlive the source. */
+	struct vmop_handed_feed *feed;
 };
 
 /* Counters since the start; monotonic. */

@@ -31,6 +31,8 @@ struct vmop_checkpoints {
 	/* Protected by the lock. */
 	bool is_ending;
 	bool is_wanted, is_working;
+	bool is_held;	  /* no checkpoint begins */
+	int frames;	  /* of the WAL, after the last commit */
 	int asked_frames; /* of the WAL when a checkpoint was last wanted */
 	uint64_t
 		unsynced_ns; /* CLOCK_MONOTONIC, of the first commit since the last sync; 0: none */
@@ -46,6 +48,7 @@ static int on_commit(void *arg, sqlite3 *writer, const char *name, int frames)
 	(void)writer;
 	(void)name;
 	pthread_mutex_lock(&self->lock);
+	self->frames = frames;
 	if (frames < self->asked_frames)
 		self->asked_frames = 0;
 	bool is_due = frames >= VMOP_CHECKPOINT_FRAMES &&
@@ -66,9 +69,34 @@ static int on_commit(void *arg, sqlite3 *writer, const char *name, int frames)
 bool vmop_checkpoints_is_busy(struct vmop_checkpoints *checkpoints)
 {
 	pthread_mutex_lock(&checkpoints->lock);
-	bool is_busy = checkpoints->is_wanted || checkpoints->is_working;
+	bool is_busy = (checkpoints->is_wanted && !checkpoints->is_held) || checkpoints->is_working;
 	pthread_mutex_unlock(&checkpoints->lock);
 	return is_busy;
+}
+
+bool vmop_checkpoints_hold(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	checkpoints->is_held = true;
+	bool is_idle = !checkpoints->is_working;
+	pthread_mutex_unlock(&checkpoints->lock);
+	return is_idle;
+}
+
+void vmop_checkpoints_release(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	checkpoints->is_held = false;
+	pthread_cond_signal(&checkpoints->wake);
+	pthread_mutex_unlock(&checkpoints->lock);
+}
+
+unsigned vmop_checkpoints_frames(struct vmop_checkpoints *checkpoints)
+{
+	pthread_mutex_lock(&checkpoints->lock);
+	unsigned frames = (unsigned)checkpoints->frames;
+	pthread_mutex_unlock(&checkpoints->lock);
+	return frames;
 }
 
 int vmop_checkpoints_failure(struct vmop_checkpoints *checkpoints, int *ret_os_errno)
@@ -95,12 +123,23 @@ static void note(struct vmop_checkpoints *self, int rc)
 	pthread_mutex_unlock(&self->lock);
 }
 
+static bool is_held(struct vmop_checkpoints *self)
+{
+	pthread_mutex_lock(&self->lock);
+	bool held = self->is_held;
+	pthread_mutex_unlock(&self->lock);
+	return held;
+}
+
 static void checkpoint(struct vmop_checkpoints *self)
 {
 	int rc = SQLITE_OK, frames = 0, moved = -1;
-	for (int i = 0; i < ATTEMPTS && rc == SQLITE_OK && moved != frames; i++)
+	for (int i = 0; i < ATTEMPTS && rc == SQLITE_OK && moved != frames; i++) {
+		if (i && is_held(self))
+			break;
 		rc = sqlite3_wal_checkpoint_v2(self->sqlite, "main", SQLITE_CHECKPOINT_PASSIVE,
 					       &frames, &moved);
+	}
 	/* If the writer or a reader is in between, a later commit begins the WAL anew. */
 	if (rc == SQLITE_OK && moved == frames)
 		rc = sqlite3_exec(self->sqlite, self->restart, NULL, NULL, NULL);
@@ -136,14 +175,14 @@ static void *run(void *arg)
 	struct vmop_checkpoints *self = arg;
 	pthread_mutex_lock(&self->lock);
 	while (!self->is_ending) {
-		bool is_wanted = self->is_wanted;
+		bool is_wanted = self->is_wanted && !self->is_held;
 		if (!is_wanted &&
 		    (!self->unsynced_ns || vmop_clock_ns(CLOCK_MONOTONIC) - self->unsynced_ns <
 						   VMOP_CHECKPOINT_SYNC_NS)) {
 			wait_for_work(self);
 			continue;
 		}
-		self->is_wanted = false;
+		self->is_wanted &= !is_wanted;
 		self->is_working = is_wanted;
 		self->unsynced_ns = 0;
 		pthread_mutex_unlock(&self->lock);

@@ -33,8 +33,18 @@ struct vmop_checkpoints;
  */
 struct vmop_checkpoints *vmop_checkpoints_begin(sqlite3 *writer);
 
+/*
+ * Let no further checkpoint begin until vmop_checkpoints_release. Return whether no checkpoint is in
+ * progress: then the writer's transactions do not wait for the thread.
+ */
+bool vmop_checkpoints_hold(struct vmop_checkpoints *checkpoints);
+void vmop_checkpoints_release(struct vmop_checkpoints *checkpoints);
+
 /* Return whether a checkpoint is due or in progress. */
 bool vmop_checkpoints_is_busy(struct vmop_checkpoints *checkpoints);
+
+/* Return the pages that the WAL had after the writer's last commit. */
+unsigned vmop_checkpoints_frames(struct vmop_checkpoints *checkpoints);
 
 /* Return SQLite's code of the first failure since the last call, or SQLITE_OK; *ret_os_errno. */
 int vmop_checkpoints_failure(struct vmop_checkpoints *checkpoints, int *ret_os_errno);

@@ -85,7 +85,7 @@ struct vmop_db {
 
 	/* Writing. */
 	struct vmop_checkpoints *checkpoints; /* NULL: SQLite's own */
-	bool wants_checkpoints;		      /* begin them when the file is opened again */
+	bool is_renamed;		      /* since SQLite opened it */
 	bool in_interval, interval_failed;
 	uint32_t interval; /* id of the open interval, otherwise of the last one */
 	uint32_t n_chunks; /* of the open interval */

@@ -42,6 +42,9 @@
 /* Free pages that are cut off at the end of a session: 64 MiB. */
 #define FREE_PAGES_MAX "16384"
 
+/* A file that is replaced each time that it is opened is an error. */
+#define OPEN_ATTEMPTS 10
+
 /* The largest WAL of another user that is read. A daemon's has about 4 MB. */
 #define MAX_WAL_COPY_BYTES (64 << 20)
 
@@ -224,56 +227,48 @@ static void shrink(struct vmop_db *db)
 	vmop_error_destroy(exec(db, "PRAGMA incremental_vacuum(" FREE_PAGES_MAX ")"));
 }
 
+/*
+ * Open a file that was renamed again, by its present name: SQLite deletes the WAL by the name under
+ * which it was opened. Nothing is moved or deleted by closing it.
+ */
+static struct vmop_error *reopen(struct vmop_db *db)
+{
+	_cleanup_free_ char *uri = NULL;
+	struct vmop_error *err = uri_of(db->fd, strrchr(db->path, '/') + 1, "", &uri);
+	if (err)
+		return err;
+	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	vmop_db_detach(db);
+	err = vmop_db_attach(db, uri, SQLITE_OPEN_READWRITE);
+	return err ? err : exec(db, PRAGMAS_OF_WRITER);
+}
+
 struct vmop_error *vmop_db_finish(struct vmop_db *db)
 {
+	struct vmop_error *err = NULL;
 	vmop_db_rollback(db);
-	shrink(db);
-	come_to_rest(db);
-	struct vmop_error *err = leave_wal(db);
+	if (db->is_renamed) {
+		come_to_rest(db);
+		err = reopen(db);
+	}
+	if (!err) {
+		shrink(db);
+		come_to_rest(db);
+		err = leave_wal(db);
+	}
 	vmop_db_close(db);
 	return err;
 }
 
-struct vmop_error *vmop_db_suspend(struct vmop_db *db)
+void vmop_db_renamed(struct vmop_db *db, char *path)
 {
-	vmop_db_rollback(db);
-	come_to_rest(db);
-	struct vmop_error *err = leave_wal(db);
-	if (err && err->code != VMOP_ERROR_BUSY)
-		return err;
-	vmop_error_destroy(err); /* the WAL is renamed with the file */
-	vmop_db_detach(db);
-	return NULL;
-}
-
-struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path)
-{
-	_cleanup_free_ char *uri = NULL;
-	char *own = strdup(path);
-	if (!own)
-		return &vmop_error_no_memory;
 	free(db->path);
-	db->path = own;
-	struct vmop_error *err = uri_of(db->fd, strrchr(path, '/') + 1, "", &uri);
-	if (!err)
-		err = vmop_db_attach(db, uri, SQLITE_OPEN_READWRITE);
-	if (err)
-		return err;
-	err = exec(db, PRAGMA_WITHOUT_WAL);
-	if (!err)
-		err = set_journal_mode(db, "wal");
-	if (!err)
-		err = exec(db, PRAGMAS_OF_WRITER);
-	if (err)
-		vmop_db_detach(db);
-	else if (db->wants_checkpoints)
-		vmop_db_checkpoint_beside(db);
-	return err;
+	db->path = path;
+	db->is_renamed = true;
 }
 
 void vmop_db_checkpoint_beside(struct vmop_db *db)
 {
-	db->wants_checkpoints = true;
 	if (!db->checkpoints)
 		db->checkpoints = vmop_checkpoints_begin(db->sqlite);
 }
@@ -281,6 +276,26 @@ void vmop_db_checkpoint_beside(struct vmop_db *db)
 bool vmop_db_is_checkpointing(const struct vmop_db *db)
 {
 	return db->checkpoints && vmop_checkpoints_is_busy(db->checkpoints);
+}
+
+bool vmop_db_hold_checkpoints(struct vmop_db *db)
+{
+	return !db->checkpoints || vmop_checkpoints_hold(db->checkpoints);
+}
+
+void vmop_db_release_checkpoints(struct vmop_db *db)
+{
+	if (db->checkpoints)
+		vmop_checkpoints_release(db->checkpoints);
+}
+
+/* A page of the WAL, with its header (sqlite.org/fileformat2.html#the_write_ahead_log). */
+#define FRAME_BYTES (4096 + 24)
+
+uint64_t vmop_db_wal_bytes(const struct vmop_db *db)
+{
+	return db->checkpoints ? (uint64_t)vmop_checkpoints_frames(db->checkpoints) * FRAME_BYTES
+			       : 0;
 }
 
 struct vmop_error *vmop_db_checkpoint_failure(struct vmop_db *db)
@@ -446,13 +461,11 @@ static struct vmop_error *open_target(const struct target *target, struct vmop_d
 	return err ? err : open_own(target, ret, ret_rc);
 }
 
-struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
-				   struct vmop_db **ret)
+static struct vmop_error *open_once(const struct target *target, struct vmop_db **ret)
 {
-	const struct target target = {.dir = dir, .name = name, .path = path};
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	struct vmop_error *err = open_target(&target, &db, &rc);
+	struct vmop_error *err = open_target(target, &db, &rc);
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);
 	if (!err)
@@ -463,6 +476,36 @@ struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name,
 	}
 	*ret = db;
 	return NULL;
+}
+
+/* Return the inode that a target's name leads to, 0 if it leads to none. */
+static ino_t inode_of(const struct target *target)
+{
+	struct stat st;
+	return fstatat(target->dir->fd, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino
+										     : 0;
+}
+
+/*
+ * SQLite opens the file and its WAL one after the other, by name. If a rotation puts another file
+ * in the place in between, they do not belong together, and are opened again.
+ */
+struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
+				   struct vmop_db **ret)
+{
+	const struct target target = {.dir = dir, .name = name, .path = path};
+	for (int i = 1;; i++) {
+		struct vmop_db *db = NULL;
+		ino_t inode = inode_of(&target);
+		struct vmop_error *err = open_once(&target, &db);
+		if (i < OPEN_ATTEMPTS && inode_of(&target) != inode) {
+			vmop_error_destroy(err);
+			vmop_db_close(db);
+			continue;
+		}
+		*ret = db;
+		return err;
+	}
 }
 
 struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)

@@ -73,7 +73,7 @@ struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *na
 
 /*
  * From now on, let a thread move the WAL into the file and sync it, so that this thread does not
- * wait for the disk. It is started again by vmop_db_resume. Without memory for it nothing changes.
+ * wait for the disk. Without memory for it nothing changes.
  */
 void vmop_db_checkpoint_beside(struct vmop_db *db);
 
@@ -83,22 +83,28 @@ void vmop_db_checkpoint_beside(struct vmop_db *db);
  */
 bool vmop_db_is_checkpointing(const struct vmop_db *db);
 
+/*
+ * Keep that thread from beginning further work, until vmop_db_release_checkpoints. Return whether
+ * it is idle: then an interval does not wait for the disk. Otherwise call it again.
+ */
+bool vmop_db_hold_checkpoints(struct vmop_db *db);
+void vmop_db_release_checkpoints(struct vmop_db *db);
+
+/*
+ * Return the length of the part of the WAL that is in use. It grows past 4 MB while that thread is
+ * behind, or while a reader holds a snapshot. 0: there is no such thread.
+ */
+uint64_t vmop_db_wal_bytes(const struct vmop_db *db);
+
 /* Return the first failure of that thread since the last call, or NULL. No row is lost by it yet.
  */
 struct vmop_error *vmop_db_checkpoint_failure(struct vmop_db *db);
 
 /*
- * Close the file so that it can be renamed.  It is one file afterwards, unless a reader prevents
- * that.  Rolls back an open interval.  Only vmop_db_resume and vmop_db_close may follow.  After an
- * error the file is still open.
+ * Note that the file of a writer, with SQLite's files beside it, has another name in its directory:
+ * the last part of path. The writer goes on meanwhile. Takes over path, which is on the heap.
  */
-struct vmop_error *vmop_db_suspend(struct vmop_db *db);
-
-/*
- * Open the file of a suspended session again.  The last part of path is its new name; it must be
- * in the directory that it was created in.  After an error the caller may try again.
- */
-struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path);
+void vmop_db_renamed(struct vmop_db *db, char *path);
 
 /*
  * End a session whose file was renamed or deleted.  Completes that file, and touches no other file
@@ -449,12 +455,11 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
- * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time (but see
- * needs_no_times of the filter).  For
- * readers that sum by something coarser than offsets: libdb keeps and sorts nothing.  The pieces
- * of a chunk follow one another.  Of cells with stacks, each piece has those of one stack,
- * key.stack, and stacks ascend within a row.  The callback may read symbols and facts from db, but
- * not walk over chunks.
+ * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time.  For
+ * readers that sum by something coarser than offsets: libdb keeps no cells.  With needs_no_times,
+ * it keeps up to 4 MiB of packed cells, and passes these by image.  The pieces of a chunk follow
+ * one another.  Of cells with stacks, each piece has those of one stack, key.stack, and stacks
+ * ascend within a row.  The callback may read symbols and facts from db, but not walk over chunks.
  */
 struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,

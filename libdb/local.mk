@@ -23,7 +23,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/roll-up.c \
 	libdb/symbols/sampled-symbols.c libdb/symbols/sampled-symbols.h \
 	libdb/schema.c libdb/schema.h \
-	libdb/session-files.c libdb/session-files.h \
+	libdb/snapshot-readers.c libdb/session-files.c libdb/session-files.h \
 	libdb/stacks/cells.c libdb/stacks/cells.h \
 	libdb/stacks/heap.c libdb/stacks/heap.h \
 	libdb/stacks/merge.c \

@@ -6,41 +6,12 @@
 #include <string.h>
 
 #include "libutil/array.h"
+#include "libutil/varint.h"
 
 #define MORE 0x80
 #define SAMPLES_FOLLOW 0x40
 
 #define MORE_CELLS 256 /* at least, by which an array grows */
-
-uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value)
-{
-	while (value >= MORE) {
-		*p++ = (uint8_t)(value | MORE);
-		value >>= 7;
-	}
-	*p++ = (uint8_t)value;
-	return p;
-}
-
-const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
-{
-	if (p < end && *p < MORE) {
-		*ret = *p;
-		return p + 1;
-	}
-	uint64_t value = 0;
-	for (unsigned shift = 0; p < end; shift += 7) {
-		uint64_t bits = *p & (MORE - 1);
-		if (shift == 63 && *p > 1)
-			return NULL; /* above 64 bits, or longer than any varint */
-		value |= bits << shift;
-		if (*p++ < MORE) {
-			*ret = value;
-			return p;
-		}
-	}
-	return NULL;
-}
 
 static uint8_t *put_step(uint8_t *p, uint64_t step, bool samples_follow)
 {
@@ -52,7 +23,7 @@ static uint8_t *put_step(uint8_t *p, uint64_t step, bool samples_follow)
 		return p;
 	}
 	*p++ = first | MORE;
-	return vmop_pack_put_varint(p, step);
+	return vmop_varint_put(p, step);
 }
 
 static bool is_uniform(const struct vmop_db_cell *cells, size_t n, uint64_t *ret_period)
@@ -80,14 +51,14 @@ size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf)
 	uint8_t *p = buf;
 	*p++ = (uint8_t)(VMOP_PACK_VERSION << 4 | (uniform ? VMOP_PACK_UNIFORM : 0));
 	if (uniform)
-		p = vmop_pack_put_varint(p, period);
+		p = vmop_varint_put(p, period);
 	uint64_t before = UINT64_MAX;
 	for (size_t i = 0; i < n; i++) {
 		p = put_step(p, cells[i].offset - before - 1, cells[i].samples > 1);
 		if (cells[i].samples > 1)
-			p = vmop_pack_put_varint(p, cells[i].samples - 2);
+			p = vmop_varint_put(p, cells[i].samples - 2);
 		if (!uniform)
-			p = vmop_pack_put_varint(p, cells[i].weight_events);
+			p = vmop_varint_put(p, cells[i].weight_events);
 		before = cells[i].offset;
 	}
 	return (size_t)(p - buf);
@@ -100,7 +71,7 @@ const uint8_t *vmop_pack_get_header(const uint8_t *p, const uint8_t *end, unsign
 		return NULL;
 	*ret_uniform = *p++ & VMOP_PACK_UNIFORM;
 	if (*ret_uniform)
-		p = vmop_pack_get_varint(p, end, ret_period);
+		p = vmop_varint_get(p, end, ret_period);
 	return p && p < end ? p : NULL;
 }
 
@@ -121,7 +92,7 @@ static const uint8_t *get_step(const uint8_t *p, const uint8_t *end, uint64_t *r
 	if (first < MORE)
 		return p;
 	uint64_t high;
-	p = vmop_pack_get_varint(p, end, &high);
+	p = vmop_varint_get(p, end, &high);
 	if (!p || high > UINT64_MAX >> 6)
 		return NULL;
 	*ret |= high << 6;
@@ -142,7 +113,7 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 	/* The highest address ends the blob: nothing can come behind it. */
 	uint64_t offset = unpack->before + 1 + step;
 	if (samples_follow) {
-		p = vmop_pack_get_varint(p, end, &samples);
+		p = vmop_varint_get(p, end, &samples);
 		if (!p || samples > UINT64_MAX - 2)
 			return VMOP_UNPACK_BAD;
 		samples += 2;
@@ -151,7 +122,7 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 		if (__builtin_mul_overflow(samples, unpack->period, &weight))
 			return VMOP_UNPACK_BAD;
 	} else {
-		p = vmop_pack_get_varint(p, end, &weight);
+		p = vmop_varint_get(p, end, &weight);
 		if (!p)
 			return VMOP_UNPACK_BAD;
 	}

@@ -12,9 +12,8 @@
  *	samples = varint of samples - 2; absent if there is one sample
  *	weight = varint; absent with VMOP_PACK_UNIFORM
  *
- * A varint has 7 bits in each byte, low ones first, and bit 7 set in all bytes but the last
- * (LEB128); it has at most 10 bytes.  So a cell of one sample takes one byte within 64 bytes of
- * its neighbour, and two bytes within 8 KiB.
+ * A varint (libutil/varint.h) has at most 10 bytes.  So a cell of one sample takes one byte within
+ *64 bytes of its neighbour, and two bytes within 8 KiB.
  *
  * Decoding trusts no input: every read is bounded, offsets ascend by construction, and a sum
  * beyond 64 bits is refused.  Nothing here depends on SQLite, and only vmop_unpack_all allocates.
@@ -48,13 +47,6 @@ static inline size_t vmop_pack_bound_bytes(size_t n)
  * vmop_pack_bound_bytes(n) bytes.  Returns the length, or 0 if the cells are invalid.
  */
 size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf);
-
-/*
- * Write and read a varint; symbols.h uses these, too.  Both return the position behind it, and get
- * returns NULL if the varint is malformed.
- */
-uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value);
-const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 
 /*
  * Read the head of a blob of cells: its version, whether all cells have one period, and that

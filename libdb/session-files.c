@@ -22,6 +22,7 @@
 
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 #define NEW_FILE CURRENT_FILE ".new"
+#define DISCARDED_FILE CURRENT_FILE ".discarded"
 /* Bytes of a guest's name in the name of its session. */
 #define GUEST_NAME_BYTES 64
 #define STAMP_FORMAT "%Y%m%dT%H%M%S"
@@ -57,6 +58,12 @@ char *vmop_session_guest_file(const char *guest)
 			VMOP_SESSION_SUFFIX) < 0
 		       ? NULL
 		       : file;
+}
+
+char *vmop_session_discarded_path(const char *dir)
+{
+	char *path;
+	return asprintf(&path, "%s/" DISCARDED_FILE, dir) < 0 ? NULL : path;
 }
 
 struct vmop_error *vmop_session_check_name(const char *name)
@@ -131,26 +138,19 @@ static bool exists(const struct session_dir *dir, const char *name)
 }
 
 static struct vmop_error *rename_one(const struct session_dir *dir, const char *from,
-				     const char *to, const char *suffix)
+				     const char *to)
 {
-	_cleanup_free_ char *old = NULL, *new = NULL;
 	int fd = dir->at.fd;
-	if (asprintf(&old, "%s%s", from, suffix) < 0)
-		return &vmop_error_no_memory;
-	if (asprintf(&new, "%s%s", to, suffix) < 0)
-		return &vmop_error_no_memory;
-	if (renameat2(fd, old, fd, new, RENAME_NOREPLACE) == 0)
+	if (renameat2(fd, from, fd, to, RENAME_NOREPLACE) == 0)
 		return NULL;
 	int problem = errno;
 	/* Without RENAME_NOREPLACE, checking first is safe: only root writes the directory. */
-	if (problem == EINVAL && !exists(dir, new) && renameat(fd, old, fd, new) == 0)
-		return NULL;
-	if (problem == ENOENT && *suffix)
+	if (problem == EINVAL && !exists(dir, to) && renameat(fd, from, fd, to) == 0)
 		return NULL;
 	return problem == EEXIST ? vmop_error_new(VMOP_ERROR_CANT,
 						  "%s/%s: there is already a session of that name",
 						  dir->path, to)
-				 : vmop_error_os(problem, "%s/%s", dir->path, old);
+				 : vmop_error_os(problem, "%s/%s", dir->path, from);
 }
 
 /* ---- the sessions of its guests --------------------------------------------------- */
@@ -162,10 +162,19 @@ static size_t name_len(const char *file)
 	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX) ? len - suffix : 0;
 }
 
+/*
+ * Return the length of the part of `file` with which the names of its guests' sessions begin: NAME
+ * of NAME.vmop, or all of the name of the discarded session; 0: it can have no guests.
+ */
+static size_t stem_len(const char *file)
+{
+	return strcmp(file, DISCARDED_FILE) == 0 ? strlen(file) : name_len(file);
+}
+
 /* Return whether `entry` is, or begins, the session of a guest of the session in `file`. */
 static bool is_of_guest(const char *entry, const char *file)
 {
-	size_t len = name_len(file);
+	size_t len = stem_len(file);
 	return len && !strncmp(entry, file, len) && entry[len] == VMOP_SESSION_GUEST_MARK;
 }
 
@@ -175,8 +184,8 @@ static void rename_guest(const struct session_dir *dir, const char *entry, const
 {
 	char *file;
 	/* A file that did not arrive completely keeps its name. */
-	if (!name_len(entry) || !name_len(to) ||
-	    asprintf(&file, "%.*s%s", (int)name_len(to), to, entry + name_len(from)) < 0)
+	if (!name_len(entry) || !stem_len(to) ||
+	    asprintf(&file, "%.*s%s", (int)stem_len(to), to, entry + stem_len(from)) < 0)
 		return;
 	renameat(dir->at.fd, entry, dir->at.fd, file);
 	free(file);
@@ -188,6 +197,8 @@ static void rename_guest(const struct session_dir *dir, const char *entry, const
  */
 static void move_guests(const struct session_dir *dir, const char *from, const char *to)
 {
+	if (!stem_len(from))
+		return;
 	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
@@ -207,36 +218,6 @@ static void move_guests(const struct session_dir *dir, const char *from, const c
 
 /* ---- renaming and removing --------------------------------------------------------- */
 
-/* Rename `from` and its siblings to `to`, which must not exist. After an error nothing is renamed.
- */
-static struct vmop_error *move_session(const struct session_dir *dir, const char *from,
-				       const char *to)
-{
-	if (exists(dir, to))
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "%s/%s: there is already a session of that name", dir->path,
-				      to);
-	struct vmop_error *err = NULL;
-	size_t n = 0;
-	while (n < N_SIBLINGS && !err) {
-		err = rename_one(dir, from, to, sibling_suffixes[n]);
-		n += !err;
-	}
-	/* Rename the siblings back: a WAL must stay beside its file. */
-	while (err && n)
-		vmop_error_destroy(rename_one(dir, to, from, sibling_suffixes[--n]));
-	if (!err)
-		move_guests(dir, from, to);
-	return err;
-}
-
-struct vmop_error *vmop_session_move(const char *from, const char *to)
-{
-	_cleanup_(close_file) struct session_file file;
-	struct vmop_error *err = open_file(from, &file);
-	return err ? err : move_session(&file.dir, file.name, name_in(to));
-}
-
 /* Remove the first n of a session's files: only the siblings, or all. With all, its guests' go. */
 static struct vmop_error *remove_files(const struct session_dir *dir, const char *name, size_t n)
 {
@@ -254,6 +235,55 @@ static struct vmop_error *remove_files(const struct session_dir *dir, const char
 	return NULL;
 }
 
+/* Give the siblings of `from` a second name, beside `to`. */
+static struct vmop_error *link_siblings(const struct session_dir *dir, const char *from,
+					const char *to)
+{
+	for (size_t i = 0; i < N_SIBLINGS - 1; i++) {
+		_cleanup_free_ char *old = NULL, *new = NULL;
+		if (asprintf(&old, "%s%s", from, sibling_suffixes[i]) < 0)
+			return &vmop_error_no_memory;
+		if (asprintf(&new, "%s%s", to, sibling_suffixes[i]) < 0)
+			return &vmop_error_no_memory;
+		if (linkat(dir->at.fd, old, dir->at.fd, new, 0) < 0 && errno != ENOENT)
+			return vmop_error_os(errno, "%s/%s", dir->path, new);
+	}
+	return NULL;
+}
+
+/*
+ * Rename `from`, its siblings and its guests' sessions to `to`, which must not exist. After an
+ * error nothing is renamed.
+ *
+ * The file has its siblings beside it at every moment, for readers and after a kill: they have both
+ * names while the file is renamed.
+ */
+static struct vmop_error *move_session(const struct session_dir *dir, const char *from,
+				       const char *to)
+{
+	if (exists(dir, to))
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s/%s: there is already a session of that name", dir->path,
+				      to);
+	/* Siblings without a file are of a move that a kill cut short. */
+	struct vmop_error *err = remove_files(dir, to, N_SIBLINGS - 1);
+	if (!err)
+		err = link_siblings(dir, from, to);
+	if (!err)
+		err = rename_one(dir, from, to);
+	vmop_error_destroy(remove_files(dir, err ? to : from, N_SIBLINGS - 1));
+	if (!err)
+		move_guests(dir, from, to);
+	return err;
+}
+
+struct vmop_error *vmop_session_move(const char *from, const char *to)
+{
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(from, &file);
+	return err ? err : move_session(&file.dir, file.name, name_in(to));
+}
+
 struct vmop_error *vmop_session_remove(const char *path)
 {
 	_cleanup_(close_file) struct session_file file;
@@ -261,17 +291,14 @@ struct vmop_error *vmop_session_remove(const char *path)
 	return err ? err : remove_files(&file.dir, file.name, N_SIBLINGS);
 }
 
-struct vmop_error *vmop_session_replace(const char *from, const char *to)
+struct vmop_error *vmop_session_sync_dir(const char *path)
 {
-	_cleanup_(close_file) struct session_file file;
-	struct vmop_error *err = open_file(from, &file);
-	if (!err)
-		err = remove_files(&file.dir, name_in(to), N_SIBLINGS - 1);
-	if (!err && renameat(file.dir.at.fd, file.name, file.dir.at.fd, name_in(to)) < 0)
-		err = vmop_error_os(errno, "%s", from);
-	if (!err)
-		move_guests(&file.dir, name_in(to), NULL);
-	return err;
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (err)
+		return err;
+	_cleanup_close_ int fd = openat(dir.at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) < 0 ? vmop_error_os(errno, "%s", path) : NULL;
 }
 
 /*
@@ -294,6 +321,34 @@ struct vmop_error *vmop_session_make_dir(const char *path)
 	return open_dir(path, VMOP_DIR_MAKE, &dir);
 }
 
+/* Remove `file` if it is a second name that a move cut short by a kill left beside no session. */
+static void remove_second_name(const struct session_dir *dir, const char *file)
+{
+	struct stat st;
+	for (size_t i = 0; i < N_SIBLINGS - 1; i++) {
+		size_t len = strlen(file), suffix = strlen(sibling_suffixes[i]);
+		if (len <= suffix || strcmp(file + len - suffix, sibling_suffixes[i]) != 0)
+			continue;
+		_cleanup_free_ char *session = strndup(file, len - suffix);
+		if (session && name_len(session) && !exists(dir, session) &&
+		    fstatat(dir->at.fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink > 1)
+			unlinkat(dir->at.fd, file, 0);
+	}
+}
+
+static void remove_second_names(const struct session_dir *dir)
+{
+	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!stream && fd >= 0)
+		close(fd);
+	while (stream && (entry = readdir(stream)))
+		remove_second_name(dir, entry->d_name);
+	if (stream)
+		closedir(stream);
+}
+
 struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmop_db **ret)
 {
 	_cleanup_free_ char *new = vmop_session_new_path(path);
@@ -303,6 +358,10 @@ struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmo
 	struct vmop_error *err = open_dir(path, 0, &dir);
 	if (!err)
 		err = remove_files(&dir, NEW_FILE, N_SIBLINGS);
+	if (!err)
+		err = remove_files(&dir, DISCARDED_FILE, N_SIBLINGS);
+	if (!err)
+		remove_second_names(&dir);
 	return err ? err : vmop_db_create_at(&dir.at, NEW_FILE, new, mode, ret);
 }
 
@@ -597,6 +656,44 @@ struct vmop_error *vmop_session_expire(const char *path, uint64_t before_ns, uin
 		all_bytes -= bytes_with_guests(&list, i);
 		*ret_n += !err;
 	}
+	vmop_session_entries_deinit(&list);
+	return err;
+}
+
+static bool has_wal(const struct session_dir *dir, const char *file)
+{
+	_cleanup_free_ char *wal = NULL;
+	if (asprintf(&wal, "%s-wal", file) < 0) {
+		wal = NULL;
+		return false;
+	}
+	return exists(dir, wal);
+}
+
+/* Complete one session. Return false if that can be tried again. */
+static bool complete(const struct session_dir *dir, const char *name)
+{
+	_cleanup_free_ char *path = vmop_session_path(dir->path, name);
+	if (!path)
+		return false;
+	if (!strcmp(name, VMOP_SESSION_CURRENT) || !has_wal(dir, name_in(path)))
+		return true;
+	struct vmop_error *err = vmop_db_recover_at(&dir->at, name_in(path), path);
+	bool may_again = err && err->code == VMOP_ERROR_BUSY;
+	vmop_error_destroy(err);
+	return !may_again;
+}
+
+struct vmop_error *vmop_session_complete_all(const char *path, bool *ret_is_left)
+{
+	struct vmop_session_entries list = {0};
+	_cleanup_(close_dir) struct session_dir dir;
+	*ret_is_left = false;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (!err)
+		err = list_sessions(&dir, &list);
+	for (size_t i = 0; i < list.n && !err; i++)
+		*ret_is_left |= !complete(&dir, list.items[i].name);
 	vmop_session_entries_deinit(&list);
 	return err;
 }

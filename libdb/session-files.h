@@ -46,17 +46,32 @@ char *vmop_session_guest_file(const char *guest);
  */
 char *vmop_session_new_path(const char *dir);
 
+/*
+ * Return "<dir>/current.vmop.discarded", which the caller frees; NULL: out of memory.  A session
+ * whose samples are discarded is moved there, with those of its guests
+ * (current.vmop.discarded~GUEST.vmop), and then removed.
+ */
+char *vmop_session_discarded_path(const char *dir);
+
 /* Remove the file at path and SQLite's files beside it.  No error if there are none. */
 struct vmop_error *vmop_session_remove(const char *path);
 
 /*
- * Rename the session `from`, with SQLite's files beside it, to `to`.  VMOP_ERROR_CANT: `to` exists.
+ * Rename the session `from`, with SQLite's files beside it, to `to` in the same directory.  It may
+ * be open: vmop_db_renamed.  The file system must have hard links.  VMOP_ERROR_CANT: `to` exists.
  * After an error nothing is renamed.
  */
 struct vmop_error *vmop_session_move(const char *from, const char *to);
 
-/* Rename `from` to `to`, which it replaces at once.  Removes SQLite's files beside `to` first. */
-struct vmop_error *vmop_session_replace(const char *from, const char *to);
+/*
+ * Set the first entries of ret_pids, which has room for max, to the processes other than this one
+ * that hold a snapshot of the open session at path. Return their number. Processes outside this
+ * one's PID namespace are not found.
+ */
+size_t vmop_session_readers(const char *path, pid_t *ret_pids, size_t max);
+
+/* Sync the directory `dir`, so that a power cut undoes no rename. */
+struct vmop_error *vmop_session_sync_dir(const char *dir);
 
 /* Check the name of a session.  VMOP_ERROR_USAGE lists the allowed characters. */
 struct vmop_error *vmop_session_check_name(const char *name);
@@ -66,7 +81,8 @@ struct vmop_error *vmop_session_make_dir(const char *dir);
 
 /*
  * Create a session file with permissions `mode` at vmop_session_new_path(dir).  Removes a file that
- * an earlier start left there.  The caller owns *ret.
+ * an earlier start left there, a discarded one, and what a kill in vmop_session_move left. No other
+ * thread or process may move a session meanwhile.  The caller owns *ret.
  */
 struct vmop_error *vmop_session_create(const char *dir, mode_t mode, struct vmop_db **ret);
 
@@ -104,6 +120,12 @@ struct vmop_error *vmop_session_delete(const char *dir, const char *name);
  */
 struct vmop_error *vmop_session_expire(const char *dir, uint64_t before_ns, uint64_t max_bytes,
 				       unsigned *ret_n);
+
+/*
+ * Move the WALs of dir's saved sessions into them, as vmop_db_recover. One that a reader has open
+ * stays as it is; *ret_is_left is then true.
+ */
+struct vmop_error *vmop_session_complete_all(const char *dir, bool *ret_is_left);
 
 /* A session of a directory. */
 struct vmop_session_entry {

@@ -251,8 +251,9 @@ struct vmop_db_filter {
 	size_t n_omissions;
 	bool only_omitted; /* visit the omitted chunks, and no others */
 	/*
-	 * vmop_db_each_piece may pass sums of several intervals, with the span of all of them as
-	 * their interval.  Totals and sums have no times, and do that in any case.
+	 * vmop_db_each_piece may pass pieces by image instead of by time, and sums of several
+	 * intervals with the span of all of them as their interval.  Totals and sums have no times,
+	 * and do that in any case.
 	 */
 	bool needs_no_times;
 	struct vmop_task_row_id task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */

@@ -224,16 +224,82 @@ static struct vmop_error *pass_pieces(void *arg, const struct vmop_chunk_row *ro
 				result == VMOP_UNPACK_BAD ? VMOP_UNPACK_CORRUPT : VMOP_UNPACK_OK);
 }
 
+/* ---- batches of pieces ------------------------------------------------------- */
+
+/*
+ * Rows that wait to be passed by image. A reader's tables of one image then stay in a processor's
+ * near caches, which halves the time of a walk over many images.
+ */
+#define BATCH_BYTES ((size_t)4 << 20) /* of packed cells */
+#define BATCH_ROWS 32768
+
+struct batching {
+	struct piecing piecing;
+	struct keeping keeping;
+	uint32_t *order; /* of places */
+};
+
+static void batching_deinit(struct batching *batching)
+{
+	keeping_deinit(&batching->keeping);
+	free(batching->order);
+}
+
+/* Pass the pieces of all rows that wait. */
+static struct vmop_error *pass_batch(struct batching *batching)
+{
+	struct keeping *keeping = &batching->keeping;
+	_cleanup_free_ const struct kept **sorted = NULL;
+	struct vmop_error *err = order_kept(keeping, batching->order,
+					    batching->piecing.selection->n_places, &sorted);
+	for (size_t i = 0; !err && i < keeping->n; i++) {
+		const struct vmop_chunk_row row = {
+			.interval = sorted[i]->interval,
+			.place = sorted[i]->place,
+			.task = sorted[i]->task,
+			.cells = keeping->bytes + sorted[i]->at,
+			.cells_len_bytes = sorted[i]->len_bytes,
+			.has_stacks = vmop_pack_has_stacks(keeping->bytes + sorted[i]->at,
+							   sorted[i]->len_bytes),
+		};
+		err = pass_pieces(&batching->piecing, &row);
+	}
+	keeping->n = keeping->n_bytes = 0;
+	return err;
+}
+
+static struct vmop_error *add_to_batch(void *arg, const struct vmop_chunk_row *row)
+{
+	struct batching *batching = arg;
+	struct keeping *keeping = &batching->keeping;
+	struct vmop_error *err = NULL;
+	if (keeping->n == BATCH_ROWS ||
+	    (keeping->n && keeping->n_bytes + row->cells_len_bytes > BATCH_BYTES))
+		err = pass_batch(batching);
+	return err ? err : keep(keeping, row);
+}
+
+static struct vmop_error *each_piece_by_image(const struct piecing *piecing)
+{
+	_cleanup_(batching_deinit) struct batching batching = {.piecing = *piecing};
+	const struct vmop_selection *selection = piecing->selection;
+	struct vmop_error *err = vmop_places_order(selection, 0, &batching.order);
+	if (!err)
+		err = vmop_selection_each_row(selection, true, add_to_batch, &batching);
+	return err ? err : pass_batch(&batching);
+}
+
 struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,
 								 const struct vmop_db_chunk *piece),
 				      void *arg)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
-	struct vmop_error *err =
-		vmop_selection_init(&selection, db, filter, filter && filter->needs_no_times);
+	bool in_any_order = filter && filter->needs_no_times;
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter, in_any_order);
 	if (err)
 		return err;
 	struct piecing piecing = {.selection = &selection, .each = each, .arg = arg};
-	return vmop_selection_each_row(&selection, true, pass_pieces, &piecing);
+	return in_any_order ? each_piece_by_image(&piecing)
+			    : vmop_selection_each_row(&selection, true, pass_pieces, &piecing);
 }

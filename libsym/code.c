@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "libsym/dwarf/module-place.h"
 #include "libsym/file-finder.h"
 #include "libsym/link-base.h"
+#include "libsym/module-code.h"
 #include "libutil/cleanup.h"
 
 /* A piece of the file that is code. */
@@ -20,6 +22,7 @@ struct vmop_image_code {
 	uint64_t base; /* of offsets */
 	struct piece *pieces;
 	size_t n;
+	struct vmop_module_code *module; /* NULL: it is no module */
 };
 
 /* List the pieces with code, by their addresses or by their file offsets. */
@@ -37,7 +40,9 @@ static struct vmop_error *list_pieces(struct vmop_image_code *code, bool by_addr
 	}
 	for (size_t i = 0; i < elf->n_sections && by_address; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
-		if (section->sh_type == SHT_PROGBITS && section->sh_flags & SHF_EXECINSTR)
+		bool has_place = !code->module || section->sh_addr;
+		if (section->sh_type == SHT_PROGBITS && section->sh_flags & SHF_EXECINSTR &&
+		    has_place)
 			code->pieces[code->n++] = (struct piece){section->sh_addr, section->sh_size,
 								 section->sh_offset};
 	}
@@ -55,6 +60,22 @@ static bool has_code(const struct vmop_elf_file *elf)
 			return true;
 	}
 	return !has_sections;
+}
+
+/* Find the places of a module's code in memory, and the fields that the kernel filled in. */
+static struct vmop_error *place_module(struct vmop_image_code *code,
+				       const struct vmop_image_ref *ref, const char **ret_reason)
+{
+	struct vmop_elf_file *elf = code->file->elf;
+	struct vmop_error *err = vmop_module_place(elf, ref->module_symbols);
+	if (err)
+		return err;
+	if (!elf->is_placed) {
+		*ret_reason = "its file does not fit the symbols that it had in memory";
+		return NULL;
+	}
+	code->base = VMOP_MODULE_START;
+	return vmop_module_code_create(elf, &code->module);
 }
 
 /* The kernel's file is mostly found as its own debug file. */
@@ -106,8 +127,10 @@ struct vmop_error *vmop_image_code_open(struct vmop_resolver *resolver,
 	struct vmop_error *err = find_file(resolver, ref, code, ret_reason);
 	if (!err && code->file && ref->addresses)
 		err = vmop_link_base(resolver, ref, &code->base, &no_base);
+	if (!err && code->file && ref->is_module)
+		err = place_module(code, ref, &no_base);
 	if (!err && code->file && !no_base)
-		err = list_pieces(code, ref->addresses);
+		err = list_pieces(code, ref->addresses || ref->is_module);
 	if (err && err->code != VMOP_ERROR_NO_MEMORY) {
 		*ret_reason = code->budget.spent ? vmop_sym_budget_message(&code->budget)
 						 : "not an ELF file, or a damaged one";
@@ -126,6 +149,7 @@ void vmop_image_code_destroy(struct vmop_image_code *code)
 	if (!code)
 		return;
 	free(code->pieces);
+	vmop_module_code_destroy(code->module);
 	vmop_image_file_close(code->file);
 	free(code);
 }
@@ -157,6 +181,12 @@ size_t vmop_image_code_read(struct vmop_image_code *code, uint64_t offset, void 
 		return is_read ? n : 0;
 	}
 	return 0;
+}
+
+bool vmop_image_code_field(const struct vmop_image_code *code, uint64_t offset, uint64_t end,
+			   struct vmop_code_field *ret)
+{
+	return code->module && vmop_module_code_field(code->module, offset, end, ret);
 }
 
 int vmop_source_from_debuginfod(const struct vmop_resolver *resolver,

@@ -35,6 +35,9 @@ static const char *const reasons[] = {
 	[REASON_OTHER_BUILD_ID] = "its build-id differs: the file was replaced since",
 };
 
+/* The most files with a module's name that are tried: one for each kernel. */
+enum { MODULE_FILES_MAX = 16 };
+
 /* One search for an image's file. */
 struct search {
 	const struct vmop_file_finder *finder;
@@ -105,6 +108,9 @@ static struct vmop_error *init(struct vmop_file_finder *finder,
 		err = vmop_error_new(VMOP_ERROR_USAGE,
 				     "--image-path and --root do not go with an archive, which has "
 				     "the files itself");
+	if (!err && !options->answers)
+		err = vmop_module_files_create(finder->root_fd, finder->image_paths,
+					       options->n_image_paths, &finder->modules);
 	if (!err && options->use_debuginfod && !options->answers)
 		finder->debuginfod = vmop_debuginfod_client_create();
 	return err;
@@ -122,6 +128,7 @@ struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,
 
 void vmop_file_finder_deinit(struct vmop_file_finder *finder)
 {
+	vmop_module_files_destroy(finder->modules);
 	free_paths(finder->image_paths);
 	free_paths(finder->debug_paths);
 	if (finder->root_fd >= 0)
@@ -201,21 +208,37 @@ static struct vmop_error *try_image_folder(struct search *search, const char *fo
 	return try_image(search, AT_FDCWD, last);
 }
 
-/*
- * Try vmlinux, or NAME.ko of the module [NAME], in a folder. Only a build-id shows that it is not
- * another kernel's.
- */
+/* Try vmlinux in a folder. Only a build-id shows that it is not another kernel's. */
 static struct vmop_error *try_kernel(struct search *search, const char *folder)
 {
 	const struct vmop_image_ref *ref = search->ref;
 	_cleanup_free_ char *path = NULL;
-	size_t len = ref->path ? strlen(ref->path) : 0;
-	bool is_module = ref->is_module && len > 2 && !strchr(ref->path, '/');
-	if (search->found || (!ref->addresses && !is_module) || !ref->build_id.len_bytes)
+	if (search->found || !ref->addresses || !ref->build_id.len_bytes)
 		return NULL;
-	int n = is_module ? asprintf(&path, "%s/%.*s.ko", folder, (int)len - 2, ref->path + 1)
-			  : asprintf(&path, "%s/vmlinux", folder);
-	return n < 0 ? &vmop_error_no_memory : try_image(search, AT_FDCWD, path);
+	return asprintf(&path, "%s/vmlinux", folder) < 0 ? &vmop_error_no_memory
+							 : try_image(search, AT_FDCWD, path);
+}
+
+/*
+ * Try the files with a module's name in the folders and below /lib/modules. Several kernels have
+ * a module of that name, and only a build-id shows which one it is.
+ */
+static struct vmop_error *try_module(struct search *search)
+{
+	const struct vmop_image_ref *ref = search->ref;
+	const struct vmop_module_file *files;
+	size_t n;
+	if (search->found || !ref->is_module || !ref->build_id.len_bytes)
+		return NULL;
+	struct vmop_error *err =
+		vmop_module_files_find(search->finder->modules, ref->path, &files, &n);
+	for (size_t i = 0; i < n && i < MODULE_FILES_MAX && !err && !search->found; i++) {
+		struct vmop_image_file *file = NULL;
+		err = vmop_image_file_open_packed(files[i].root_fd, files[i].path, search->budget,
+						  &file);
+		err = check(search, err, file);
+	}
+	return err;
 }
 
 /* Try path under the container's root and under the root directory, unless they are not allowed. */
@@ -305,6 +328,8 @@ static struct vmop_error *search_all(struct search *search, const char *path)
 		if (!err)
 			err = try_kernel(search, *folder);
 	}
+	if (!err)
+		err = try_module(search);
 	if (!err && !search->found)
 		err = try_build_id(search);
 	return err;

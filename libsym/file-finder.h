@@ -6,12 +6,14 @@
 #include "libsym/debuginfod-client.h"
 #include "libsym/elf/image-file.h"
 #include "libsym/file-answers.h"
+#include "libsym/module-files.h"
 #include "libsym/resolver.h"
 
 struct vmop_file_finder {
 	char **image_paths, **debug_paths; /* NULL-terminated */
 	int root_fd;			   /* AT_FDCWD: no root given */
 	struct vmop_debuginfod_client *debuginfod;
+	struct vmop_module_files *modules;	 /* NULL with answers */
 	const struct vmop_file_answers *answers; /* NULL: files are searched */
 };
 

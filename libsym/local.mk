@@ -15,15 +15,18 @@ libsym_libsymtab_la_SOURCES = \
 	libsym/elf/mini-debug-info.c libsym/elf/mini-debug-info.h \
 	libsym/jit/perf-map.c libsym/jit/perf-map.h \
 	libsym/elf/plt.c libsym/elf/plt.h \
+	libsym/elf/unpack.c libsym/elf/unpack.h \
 	libsym/symbol-sort.c libsym/symbol-sort.h \
 	libsym/symtab.c libsym/symtab.h \
 	libsym/symtab-builder.c libsym/symtab-builder.h
-libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)
-libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
+libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS)
+libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS)
 
 libsym_libsym_la_SOURCES = \
+	libsym/cache/cache-file.c libsym/cache/cache-file.h \
 	libsym/cache/cache-trim.c libsym/cache/cache-trim.h \
 	libsym/cache/mapped-symtab.c libsym/cache/mapped-symtab.h \
+	libsym/cache/name-cache.c libsym/cache/name-cache.h \
 	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \
@@ -42,6 +45,8 @@ libsym_libsym_la_SOURCES = \
 	libsym/inlines.c libsym/inlines.h \
 	libsym/line.h libsym/lines.c libsym/lines.h \
 	libsym/link-base.c libsym/link-base.h \
+	libsym/module-code.c libsym/module-code.h \
+	libsym/module-files.c libsym/module-files.h \
 	libsym/name-table.c libsym/name-table.h \
 	libsym/dwarf/range-map.c libsym/dwarf/range-map.h \
 	libsym/resolver.c libsym/resolver.h

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "libsym/cache/name-cache.h"
 #include "libsym/demangle.h"
 #include "libutil/cleanup.h"
 #include "libutil/hash-seed.h"
@@ -107,12 +108,20 @@ static const char *find_shown(struct vmop_name_table *table, const struct vmop_n
 	size_t before = VMOP_NAME_TABLE_MAX_WORK - table->work, left = before;
 	if (table->demangle == VMOP_DEMANGLE_NONE)
 		return name->text;
+	const char *kept =
+		name->text[0] == '_' ? vmop_name_cache_find(table->cache, name->text) : NULL;
+	if (kept) {
+		const struct vmop_name *shown = intern(table, kept);
+		return shown ? shown->text : name->text;
+	}
 	bool has_memory = vmop_demangle_name(name->text, table->demangle == VMOP_DEMANGLE_FULL,
 					     &left, &demangled);
 	table->work += before - left;
 	if (!has_memory || !demangled)
 		return name->text;
 	const struct vmop_name *shown = intern(table, demangled);
+	if (shown)
+		vmop_name_cache_add(table->cache, name->text, shown->text);
 	return shown ? shown->text : name->text;
 }
 

@@ -20,7 +20,8 @@ struct vmop_name_table {
 	uint64_t seed;			/* of the hashes */
 	struct vmop_name_block *blocks; /* of memory: the last one first */
 	enum vmop_demangle demangle;
-	size_t work; /* spent on demangling */
+	struct vmop_name_cache *cache; /* of earlier runs; NULL: none. Not owned. */
+	size_t work;		       /* spent on demangling */
 };
 
 /*

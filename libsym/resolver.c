@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "libsym/cache/mapped-symtab.h"
+#include "libsym/cache/name-cache.h"
 #include "libsym/cache/symbol-cache.h"
 #include "libsym/elf/elf-symbols.h"
 #include "libsym/elf/plt.h"
@@ -58,6 +59,8 @@ struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *opti
 	resolver->names.demangle = options->demangle;
 	/* A cache has what other files of these build-ids had, and keeps nothing of an archive. */
 	vmop_symbol_cache_init(&resolver->cache, options->answers ? NULL : options->cache_path);
+	resolver->names.cache =
+		vmop_name_cache_open(resolver->cache.dir_fd, resolver->names.demangle);
 	*ret = resolver;
 	return NULL;
 }
@@ -80,6 +83,7 @@ void vmop_resolver_destroy(struct vmop_resolver *resolver)
 		destroy_entry(entry);
 	}
 	vmop_file_finder_deinit(&resolver->finder);
+	vmop_name_cache_close(resolver->names.cache); /* it writes names of the table */
 	vmop_symbol_cache_deinit(&resolver->cache);
 	vmop_name_table_deinit(&resolver->names);
 	free(resolver);

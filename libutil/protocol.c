@@ -21,6 +21,7 @@ static const struct {
 	{VMOP_ERROR_CANT, "cant"},	     {VMOP_ERROR_OS, "os"},
 	{VMOP_ERROR_CORRUPT, "corrupt"},     {VMOP_ERROR_NEWER, "newer"},
 	{VMOP_ERROR_NOT_FOUND, "not-found"}, {VMOP_ERROR_LIMIT, "limit"},
+	{VMOP_ERROR_BUSY, "busy"},
 };
 #define N_CODES (sizeof(code_words) / sizeof(code_words[0]))
 

@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 28 /* the number of keys */
+#define VMOP_SETUP_KEYS 29 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -54,6 +54,11 @@ void vmop_setup_put_fetch_size(FILE *out, const char *key, const struct vmop_set
 struct vmop_error *vmop_setup_set_waits(struct vmop_setup *setup, const char *key,
 					const char *value);
 void vmop_setup_put_waits(FILE *out, const char *key, const struct vmop_setup *setup);
+
+/* The functions of set-up/active-samples.c. */
+struct vmop_error *vmop_setup_set_active_samples(struct vmop_setup *setup, const char *key,
+						 const char *value);
+void vmop_setup_put_active_samples(FILE *out, const char *key, const struct vmop_setup *setup);
 
 /* The functions of set-up/guest-context.c. */
 struct vmop_error *vmop_setup_set_guest_context(struct vmop_setup *setup, const char *key,

@@ -406,6 +406,7 @@ static const struct setup_key {
 	{"xen", set_xen, put_xen, NO_LIST},
 	{"session-dir", set_session_dir, put_session_dir, NO_LIST},
 	{"active-domains", set_active_domains, put_active_domains, LIST_AT(active_domains)},
+	{"active-samples", vmop_setup_set_active_samples, vmop_setup_put_active_samples, NO_LIST},
 	{"fetch-size", vmop_setup_set_fetch_size, vmop_setup_put_fetch_size, NO_LIST},
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},

@@ -107,6 +107,8 @@ struct vmop_setup {
 	char *xen;     /* symbols of Xen: xen-syms or its map; NULL: vmopd searches for them */
 	char *session_dir;		       /* absolute path; never NULL */
 	struct vmop_setup_list active_domains; /* on Xen: domains with an agent: "all", or names */
+	bool active_samples_by_host; /* KVM: the host takes active guests' samples and hands them
+					over */
 	uint64_t fetch_bytes; /* the largest session of an active guest to fetch; 0: fetch none */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */

@@ -290,6 +290,28 @@ static struct vmop_error *without_daemon(const struct control_request *request, 
 	return err;
 }
 
+/* The time between two attempts while the daemon is busy. */
+static const struct timespec moment = {.tv_nsec = 20000000};
+
+/*
+ * Wait until the daemon has completed the file of the session that it has left, so that the file
+ * can be copied. A slow disk can take longer than the bound: the file can be read all the same.
+ */
+static void settle(int fd)
+{
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_SETTLE_S * VMOP_NS_PER_S;
+	for (;;) {
+		_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+		struct vmop_error *err =
+			control_daemon_call(fd, vmop_protocol_request("settle"), &reply);
+		bool is_busy = err && err->code == VMOP_ERROR_BUSY;
+		vmop_error_destroy(err);
+		if (!is_busy || vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			return;
+		nanosleep(&moment, NULL);
+	}
+}
+
 static struct vmop_error *with_daemon(const struct control_request *request, enum change change,
 				      int fd)
 {
@@ -301,6 +323,8 @@ static struct vmop_error *with_daemon(const struct control_request *request, enu
 	if (ask && request->n_changed)
 		json_object_set_new(ask, "session_dir", json_string(request->setup.session_dir));
 	struct vmop_error *err = control_daemon_call(fd, ask, &reply);
+	if (!err && json_is_true(json_object_get(reply, "goes_on")))
+		settle(fd);
 	if (!err && change != RESET)
 		log_session_path(reply, "kept as");
 	if (!err && json_is_true(json_object_get(reply, "goes_on")))
@@ -337,7 +361,6 @@ static struct vmop_error *change_once(const struct control_request *request, enu
 
 static struct vmop_error *change_session(const struct control_request *request, enum change change)
 {
-	static const struct timespec moment = {.tv_nsec = 20000000};
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	struct vmop_error *err = change == SAVE ? vmop_session_check_name(request->name) : NULL;
 	if (err)

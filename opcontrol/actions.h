@@ -22,7 +22,7 @@
 #include "libutil/setup.h"
 
 #define CONTROL_N_ACTIONS 17
-#define CONTROL_MAX_CHANGED 33
+#define CONTROL_MAX_CHANGED 40
 
 /* The parsed command line. It belongs to main; actions borrow it. */
 struct control_request {

@@ -14,6 +14,7 @@ struct vmop_error *control_daemon_find(int *ret_fd);
 
 /* The time limit for waiting until a daemon or another vmopcontrol has started or ended. */
 #define CONTROL_WAIT_S 60
+#define CONTROL_SETTLE_S 10 /* see settle() in actions.c */
 
 /*
  * Connect to the daemon; start vmopd if none runs, and wait until it is ready. vmopd is

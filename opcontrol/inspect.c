@@ -111,11 +111,11 @@ static void put_kernel(const json_t *kernel)
 	control_put(kernel, "kaslr_offset");
 	printf("\n%-12s", "page tables");
 	control_put(kernel, "architecture");
-	printf(", %" PRIu64 " KiB pages, %" PRIu64 " levels%s, %" PRIu64 " CPUs\n",
+	printf(", %" PRIu64 " KiB pages, %" PRIu64 " levels%s, %" PRIu64 " CPU%s\n",
 	       control_number(kernel, "page_bytes") / 1024,
 	       control_number(kernel, "page_table_levels"),
 	       json_is_true(json_object_get(kernel, "kpti")) ? ", KPTI" : "",
-	       control_number(kernel, "cpus"));
+	       control_number(kernel, "cpus"), control_number(kernel, "cpus") == 1 ? "" : "s");
 	printf("%-12s%" PRIu64 ", found by ", "symbols", control_number(kernel, "symbols"));
 	control_put(kernel, "found_by");
 	const char *offsets = control_text(kernel, "offsets_from");

@@ -435,6 +435,21 @@ static void put_overhead(const json_t *status)
 	putchar('\n');
 }
 
+/* Print which processes keep the WAL from beginning anew. */
+static void put_wal(const json_t *status)
+{
+	const char *readers = control_text(status, "wal_readers");
+	if (!control_text(status, "wal_held_since"))
+		return;
+	printf("%-12s", "WAL");
+	put_size(control_number(status, "wal_bytes"));
+	fputs(", held since ", stdout);
+	control_put(status, "wal_held_since");
+	fputs(" by ", stdout);
+	control_put_clean(readers ? readers : "an unknown process", SIZE_MAX);
+	putchar('\n');
+}
+
 static void put_session(const json_t *status)
 {
 	const json_t *remaining = json_object_get(status, "remaining_s");
@@ -456,6 +471,7 @@ static void put_session(const json_t *status)
 		control_put(status, "session_dir");
 	}
 	putchar('\n');
+	put_wal(status);
 	if (control_text(status, "way")) {
 		printf("%-12s", "source");
 		control_put(status, "source");

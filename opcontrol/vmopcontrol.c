@@ -27,6 +27,7 @@ enum option_key {
 	KEY_XEN,
 	KEY_SESSION_DIR,
 	KEY_ACTIVE_DOMAINS,
+	KEY_ACTIVE_SAMPLES,
 	KEY_FETCH_SIZE,
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
@@ -77,6 +78,10 @@ static const struct argp_option other_options[] = {
 	 "The directory of session files (default: " VMOP_STATEDIR ")", GROUP_SETUP},
 	{"active-domains", KEY_ACTIVE_DOMAINS, "LIST", 0,
 	 "Guests that run vmopd --active: names, uuids, pids, ids, all or none (default)",
+	 GROUP_SETUP},
+	{"active-samples", KEY_ACTIVE_SAMPLES, "guest|host", 0,
+	 "Who takes the samples of active guests of KVM: the guest (default), or the host, which "
+	 "hands them over",
 	 GROUP_SETUP},
 	{"fetch-size", KEY_FETCH_SIZE, "SIZE", 0,
 	 "Fetch the sessions of active guests of KVM, each of at most SIZE (default: 64M), or off",

@@ -11,6 +11,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/annotate/disassembly.h \
 	opreport/annotate/listing.c opreport/annotate/listing.h \
 	opreport/annotate/note-sheet.c opreport/annotate/note-sheet.h \
+	opreport/annotate/open-fields.c opreport/annotate/open-fields.h \
 	opreport/annotate/code-places.c opreport/annotate/code-places.h \
 	opreport/annotate/source-file.c opreport/annotate/source-file.h \
 	opreport/annotate/source-tree.c opreport/annotate/source-tree.h \
@@ -81,6 +82,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/arrange/call-report.c opreport/arrange/call-report.h \
 	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
 	opreport/arrange/facts.c opreport/arrange/lines.c \
+	opreport/arrange/losses.c opreport/arrange/losses.h \
 	opreport/arrange/values.c opreport/arrange/report-open.h \
 	opreport/query/result.c opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \

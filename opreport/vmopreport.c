@@ -118,12 +118,16 @@ static void job_deinit(struct job *job)
 	vmop_sessions_deinit(&job->sessions);
 }
 
+/* Return whether the lines above the table are printed. */
+static bool shows_lines(const struct vmop_settings *settings)
+{
+	return settings->output == &vmop_output_table && !settings->output_options.no_header;
+}
+
 /* Log what a format without facts, or without the lines above its table, cannot show. */
 static void log_incomplete(const struct vmop_settings *settings, const struct vmop_report *report)
 {
-	bool shows_lines =
-		settings->output == &vmop_output_table && !settings->output_options.no_header;
-	if (!settings->tree_output && (settings->output->has_facts || shows_lines))
+	if (!settings->tree_output && (settings->output->has_facts || shows_lines(settings)))
 		return;
 	if (vmop_report_losses(report))
 		vmop_log_warning("losses: %s", vmop_report_losses(report));
@@ -391,6 +395,8 @@ static struct vmop_error *report_waits(struct vmop_settings *settings)
 		err = vmop_waits_sheet_create(&facts, settings->waits, &sheet);
 	if (!err)
 		err = print_sheet(settings, vmop_waits_sheet_of(sheet));
+	if (!err && facts.losses && !shows_lines(settings)) /* the sheet has no other facts */
+		vmop_log_warning("losses: %s", facts.losses);
 	vmop_waits_sheet_destroy(sheet);
 	vmop_waits_facts_deinit(&facts);
 	return err;

@@ -12,7 +12,7 @@ tests_bench_read_counters_LDADD = libvmop/libcounters.la hv-interface/libevents.
 EXTRA_DIST += tests/bench/run-counting tests/bench/run-io
 check_PROGRAMS += tests/bench/io-calls
 EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed-load
-EXTRA_DIST += tests/bench/run tests/bench/run-guest-context tests/bench/run-month
+EXTRA_DIST += tests/bench/run tests/bench/run-guest-context tests/bench/run-month tests/bench/run-symbols
 if HAVE_BPF
 bench_guest_context = tests/bench/guest-context$(EXEEXT)
 bench_waits = tests/bench/waits$(EXEEXT)
@@ -41,5 +41,6 @@ bench: all $(bench_guest_context) $(bench_waits) tests/bench/busy$(EXEEXT) tests
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-stacks
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-callgraph
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-month
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-symbols
 	test -z '$(bench_guest_context)' || \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-guest-context

@@ -7,6 +7,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-appio-memory \
 	tests/fuzz/fuzz-active-frame \
 	tests/fuzz/fuzz-active-links \
+	tests/fuzz/fuzz-active-samples \
 	tests/fuzz/fuzz-build-id \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
@@ -34,6 +35,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-stat-rows \
 	tests/fuzz/fuzz-stream \
 	tests/fuzz/fuzz-orc \
+	tests/fuzz/fuzz-unpack \
 	tests/fuzz/fuzz-unwind \
 	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
@@ -63,6 +65,9 @@ tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_active_links_SOURCES = tests/fuzz/fuzz-active-links.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_links_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_links_LDADD = daemon/libdaemon.la hv-interface/libhvinterface.la libutil/libutil.la
+tests_fuzz_fuzz_active_samples_SOURCES = tests/fuzz/fuzz-active-samples.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_active_samples_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_active_samples_LDADD = hv-interface/libhvinterface.la libutil/libutil.la
 tests_fuzz_fuzz_appio_memory_SOURCES = tests/fuzz/fuzz-appio-memory.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_appio_memory_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_appio_memory_LDADD = libvmop/stat/libstat.la hv-interface/libappio.la libutil/libutil.la $(JANSSON_LIBS) -lm
@@ -96,6 +101,9 @@ tests_fuzz_fuzz_inlines_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_lines_SOURCES = tests/fuzz/fuzz-lines.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_lines_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_lines_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_unpack_SOURCES = tests/fuzz/fuzz-unpack.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unpack_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unpack_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la

@@ -5,7 +5,9 @@ hv_interface_tests = \
 	tests/unit/hv-interface/appio-calls \
 	tests/unit/hv-interface/bpf/appio \
 	tests/unit/hv-interface/active-file \
-	tests/unit/hv-interface/active-frame \
+	tests/unit/hv-interface/active-frame tests/unit/hv-interface/active-samples \
+	tests/unit/hv-interface/handed/clock tests/unit/hv-interface/handed/events \
+	tests/unit/hv-interface/handed/live tests/unit/hv-interface/handed/feed tests/unit/hv-interface/handed/handed tests/unit/hv-interface/handed/turns \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus tests/unit/hv-interface/steal-clock \
 	tests/unit/hv-interface/bpf/guest tests/unit/hv-interface/bpf/guest-changes \
@@ -54,6 +56,20 @@ tests_unit_hv_interface_active_file_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_file_LDADD = $(hv_interface_test_ldadd) $(XXHASH_LIBS)
 tests_unit_hv_interface_active_frame_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_frame_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_active_samples_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_active_samples_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_clock_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_clock_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_events_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_events_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_feed_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_feed_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_live_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_live_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_handed_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_handed_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_handed_turns_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_handed_turns_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_appio_calls_CPPFLAGS = $(hv_interface_test_cppflags) $(SECCOMP_CFLAGS)

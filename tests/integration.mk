@@ -11,6 +11,7 @@ integration_tests = \
 	tests/integration/control-options.sh \
 	tests/integration/control-overhead.sh \
 	tests/integration/control-races.sh \
+	tests/integration/control-rotation.sh tests/integration/control-snapshot.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-retention.sh \
 	tests/integration/control-storage.sh \

@@ -5,8 +5,10 @@
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
+	tests/unit/libsym/cache/cache-file \
 	tests/unit/libsym/cache/cache-trim \
 	tests/unit/libsym/cache/mapped-symtab \
+	tests/unit/libsym/cache/name-cache \
 	tests/unit/libsym/cache/symbol-cache \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
@@ -15,11 +17,14 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/dwarf/line-cost \
 	tests/unit/libsym/dwarf/line-index \
 	tests/unit/libsym/dwarf/module-place \
+	tests/unit/libsym/elf/unpack \
 	tests/unit/libsym/file-answers \
 	tests/unit/libsym/found-files \
 	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/lines \
+	tests/unit/libsym/module-code \
+	tests/unit/libsym/module-files \
 	tests/unit/libsym/name \
 	tests/unit/libsym/jit/perf-map \
 	tests/unit/libsym/dwarf/range-map \
@@ -29,6 +34,7 @@ check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym/target \
 	tests/unit/libsym/target-fixed tests/unit/libsym/target-static
 TESTS += $(LIBSYM_TESTS)
 endif
+EXTRA_DIST += tests/unit/libsym/corpus-module.h
 libsym_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 libsym_test_ldadd = libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_libsym_target_CFLAGS = $(libsym_target_cflags)
@@ -47,6 +53,10 @@ tests_unit_libsym_cache_cache_trim_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_cache_trim_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_cache_mapped_symtab_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_mapped_symtab_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_cache_file_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_cache_cache_file_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_name_cache_CPPFLAGS = $(libsym_test_cppflags) $(XXHASH_CFLAGS)
+tests_unit_libsym_cache_name_cache_LDADD = $(libsym_test_ldadd) $(XXHASH_LIBS)
 tests_unit_libsym_cache_symbol_cache_CPPFLAGS = $(libsym_test_cppflags) $(XXHASH_CFLAGS)
 tests_unit_libsym_cache_symbol_cache_LDADD = $(libsym_test_ldadd) $(XXHASH_LIBS)
 tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
@@ -75,6 +85,12 @@ tests_unit_libsym_dwarf_line_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_C
 tests_unit_libsym_dwarf_line_index_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_dwarf_module_place_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
 tests_unit_libsym_dwarf_module_place_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_elf_unpack_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS)
+tests_unit_libsym_elf_unpack_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS)
+tests_unit_libsym_module_code_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
+tests_unit_libsym_module_code_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_module_files_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_module_files_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_file_answers_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_file_answers_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_found_files_CPPFLAGS = $(libsym_test_cppflags)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/libutil/io \
-	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/set-up/guest-context tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
-	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
+	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/set-up/guest-context tests/unit/libutil/set-up/active-samples tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
+	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json tests/unit/libutil/kvm tests/unit/libutil/tsc \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/dirs/safe-dir \
 	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
 	tests/unit/libutil/readers tests/unit/libutil/stack-end tests/unit/libutil/guest-gap \
-	tests/unit/libutil/local-time tests/unit/libutil/time-words
+	tests/unit/libutil/local-time tests/unit/libutil/time-words \
+	tests/unit/libutil/varint
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -24,6 +25,12 @@ tests_unit_libutil_local_time_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_local_time_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_time_words_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_time_words_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_kvm_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_kvm_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_tsc_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_tsc_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_varint_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_varint_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_parse_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_parse_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_io_CPPFLAGS = $(libutil_test_cppflags)
@@ -32,6 +39,8 @@ tests_unit_libutil_set_up_callgraph_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_set_up_callgraph_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_set_up_guest_context_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_set_up_guest_context_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_set_up_active_samples_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_set_up_active_samples_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_setup_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_setup_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_protocol_CPPFLAGS = $(libutil_test_cppflags)

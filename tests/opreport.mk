@@ -4,6 +4,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
+	tests/unit/opreport/annotate/open-fields \
 	tests/unit/opreport/annotate/source-file \
 	tests/unit/opreport/options/option-word \
 	tests/unit/opreport/compare/braces \
@@ -14,6 +15,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/compare/side-words \
 	tests/unit/opreport/compare/figure \
 	tests/unit/opreport/compare/comparison \
+	tests/unit/opreport/arrange/losses \
 	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally \
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
@@ -75,6 +77,8 @@ tests_unit_opreport_annotate_disassembly_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_disassembly_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_annotate_listing_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_listing_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_annotate_open_fields_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_annotate_open_fields_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_annotate_source_file_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_annotate_source_file_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_options_option_word_CPPFLAGS = $(opreport_test_cppflags)
@@ -129,6 +133,8 @@ tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_query_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_ratio_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_ratio_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_arrange_losses_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_arrange_losses_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_arrange_session_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_arrange_session_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_run_memo_CPPFLAGS = $(opreport_test_cppflags)

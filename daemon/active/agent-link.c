@@ -21,11 +21,26 @@ struct vmop_agent_link {
 	bool was_served;     /* the host accepted this connection, and sent a line */
 	bool version_was_logged;
 	uint64_t dialled_ns, pause_ns; /* of the last attempt; until the next one */
+	struct vmop_handed_feed *feed; /* NULL: none now */
+	bool had_feed;		       /* samples may still come */
+	bool has_samples;	       /* the last pump brought some */
+	uint64_t asked_ns;	       /* when the host's time was last asked for */
 	uint8_t *nonce;		       /* a page of its own, which stays in memory */
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 };
 
 #define PAGE_BYTES 4096
+
+/* Reads of at most VMOP_ACTIVE_PUMP_BYTES in one look. */
+#define PUMPS_MAX 16
+
+/* Interval of questions for the host's time. */
+#define ASK_EVERY_NS (250 * VMOP_NS_PER_MS)
+
+/* Times between reads while round trips are measured. */
+#define ANSWER_LOOK_MS 2
+#define LEAST_LOOK_MS 50
+#define LOOK_SPREAD_MS 100
 
 /* How long a connection may take to be made. */
 #define CONNECT_LIMIT_NS (5 * VMOP_NS_PER_S)
@@ -40,6 +55,7 @@ static void hang_up(struct vmop_agent_link *link)
 	else if (link->pause_ns < VMOP_AGENT_LINK_LONGEST_PAUSE_NS)
 		link->pause_ns *= 2;
 	link->is_up = link->was_challenged = link->was_served = false;
+	link->had_feed = link->feed != NULL;
 }
 
 static void begin_to_connect(struct vmop_agent_link *link, uint64_t now_ns)
@@ -90,6 +106,19 @@ static bool take_challenge(struct vmop_agent_link *link, const struct vmop_activ
 				     sizeof(payload));
 }
 
+/* Take what belongs to the samples. After the session's end it is ignored. */
+static bool take_handed(struct vmop_agent_link *link, const struct vmop_active_frame *frame)
+{
+	if (!link->feed)
+		return link->had_feed;
+	link->has_samples = frame->type == VMOP_ACTIVE_FRAME_SAMPLES;
+	if (link->has_samples)
+		return vmop_handed_feed_batch(link->feed, frame->payload, frame->len_bytes);
+	/* An answer may come after the next question, or after the next session's begin. */
+	vmop_handed_feed_clock(link->feed, frame->payload);
+	return true;
+}
+
 static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 {
 	struct vmop_agent_link *link = arg;
@@ -103,14 +132,43 @@ static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 		link->line[frame->len_bytes] = '\0';
 		link->was_served = true;
 		return true;
+	case VMOP_ACTIVE_FRAME_SAMPLES:
+	case VMOP_ACTIVE_FRAME_CLOCK:
+		return take_handed(link, frame);
 	default:
 		return false;
 	}
 }
 
+/* Ask for the host's time, if a question is due. */
+static void ask(struct vmop_agent_link *link)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	uint8_t payload[VMOP_ACTIVE_ASK_BYTES];
+	if (!link->feed || !link->was_served || now_ns - link->asked_ns < ASK_EVERY_NS)
+		return;
+	link->asked_ns = now_ns;
+	vmop_handed_feed_ask(link->feed, payload);
+	vmop_active_link_send(&link->link, VMOP_ACTIVE_FRAME_ASK, payload, sizeof(payload));
+}
+
+/* Send and receive. Where samples come, more of them probably wait. */
+static enum vmop_active_link_state pump(struct vmop_agent_link *link)
+{
+	enum vmop_active_link_state state = VMOP_ACTIVE_LINK_WORKS;
+	link->has_samples = true;
+	for (unsigned i = 0; i < PUMPS_MAX && state == VMOP_ACTIVE_LINK_WORKS && link->has_samples;
+	     i++) {
+		link->has_samples = false;
+		state = vmop_active_link_pump(&link->link, take_frame, link);
+	}
+	return state;
+}
+
 static void exchange(struct vmop_agent_link *link)
 {
-	enum vmop_active_link_state state = vmop_active_link_pump(&link->link, take_frame, link);
+	ask(link);
+	enum vmop_active_link_state state = pump(link);
 	if (state == VMOP_ACTIVE_LINK_WORKS)
 		return;
 	if (state == VMOP_ACTIVE_LINK_OTHER_VERSION && !link->version_was_logged) {
@@ -186,6 +244,22 @@ void vmop_agent_link_destroy(struct vmop_agent_link *link)
 struct vmop_active_store *vmop_agent_link_store(struct vmop_agent_link *link)
 {
 	return &link->store;
+}
+
+void vmop_agent_link_set_feed(struct vmop_agent_link *link, struct vmop_handed_feed *feed)
+{
+	link->feed = feed;
+	link->had_feed |= feed != NULL;
+	link->asked_ns = 0;
+}
+
+unsigned vmop_agent_link_measure_ms(const struct vmop_agent_link *link)
+{
+	if (!link->feed || !link->is_up || !link->feed->clock.is_by_round_trips)
+		return 0;
+	if (link->feed->clock.is_asked)
+		return ANSWER_LOOK_MS;
+	return LEAST_LOOK_MS + (unsigned)(vmop_clock_ns(CLOCK_MONOTONIC) / 1000 % LOOK_SPREAD_MS);
 }
 
 bool vmop_agent_link_is_up(const struct vmop_agent_link *link)

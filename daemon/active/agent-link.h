@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "hv-interface/active-message.h"
+#include "hv-interface/handed/feed.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 
@@ -31,6 +32,21 @@ void vmop_agent_link_destroy(struct vmop_agent_link *link);
  * connection. Without one its line is "".
  */
 struct vmop_active_store *vmop_agent_link_store(struct vmop_agent_link *link);
+
+/*
+ * Take what the host hands over into feed, and ask for the host's time from time to time; NULL:
+ * ignore it from now on. feed must outlive its use. Before the first call samples are against the
+ * rules.
+ */
+void vmop_agent_link_set_feed(struct vmop_agent_link *link, struct vmop_handed_feed *feed);
+
+/*
+ * Return the time until the next read of the store, in ms, if round trips over the channel are the
+ * only measure of the host's time; 0: any time will do. A wait for an answer is short, because the
+ * answer's arrival counts. Else the time varies, so that questions do not always come at the same
+ * time before the host reads them.
+ */
+unsigned vmop_agent_link_measure_ms(const struct vmop_agent_link *link);
 
 /* Return whether there is a connection, so that commands can come soon. */
 bool vmop_agent_link_is_up(const struct vmop_agent_link *link);

@@ -5,15 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/active/fetches.h"
+#include "daemon/active/handing.h"
 #include "daemon/active/identify.h"
 #include "daemon/active/links.h"
 #include "daemon/active/vsock.h"
 #include "hv-interface/active-group.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/kvm.h"
 #include "libutil/log.h"
+#include "libutil/tsc.h"
 
 struct vmop_active_guests {
 	struct vmop_active_links *links;
@@ -22,12 +26,47 @@ struct vmop_active_guests {
 	struct vmop_active_candidates candidates;
 	struct vmop_fetches *fetches;
 	struct vmop_active_losses logged;
+	struct vmop_handing *handing; /* NULL: the guests sample themselves */
 	bool has_ended;
 };
 
-/* Write the agents' events as the OPEN message has them. The caller frees the result. */
-static char *events_text(const struct vmop_setup *setup)
+/* How long the end waits for connections that do not accept the last samples. */
+#define LAST_SAMPLES_WAIT_NS (2 * VMOP_NS_PER_S)
+
+/* ---- the clock of guests whose samples are handed over ------------------------------------ */
+
+/* Return the number in the name of a VM's folder in debugfs. */
+static uint32_t debugfs_pid(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
+	for (size_t i = 0; i < active->candidates.n; i++) {
+		const struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		if (candidate->vmm_pid == vmm_pid && candidate->kvm_tid)
+			return candidate->kvm_tid;
+	}
+	return vmm_pid;
+}
+
+/* Read the host's time, with the guest's time-stamp counter where KVM shows it. */
+static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	const struct vmop_active_guests *active = arg;
+	struct vmop_kvm_tsc guest;
+	struct vmop_tsc_pair now;
+	bool has_tsc = vmop_kvm_read_tsc("", debugfs_pid(active, vmm_pid), &guest);
+	has_tsc = vmop_tsc_read(&now) && has_tsc;
+	ret->host_ns = now.time_ns;
+	if (!has_tsc)
+		return;
+	ret->guest_tsc = vmop_kvm_guest_tsc(&guest, now.tsc);
+	/* Such counters have 1 GHz or more: a tick is at most 1 ns. */
+	ret->error_ns = now.width_ticks / 2 + 1;
+}
+
+/* Write the agents' events as the OPEN message has them. The caller frees the result. */
+static char *events_text(const struct vmop_setup *setup, const char *host_events)
+{
+	if (host_events)
+		return strdup(host_events);
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -72,10 +111,19 @@ static void hurry(void *arg, bool is_on)
 	links->hurry(links->arg, is_on);
 }
 
-struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup, int listener_fd,
+/* Prepare to hand samples over. */
+static struct vmop_error *begin_handing(struct vmop_active_guests *active)
+{
+	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = active};
+	vmop_active_links_set_clock(active->links, &clock);
+	return vmop_handing_create(&active->handing);
+}
+
+struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
+						  const char *host_events, int listener_fd,
 						  struct vmop_active_guests **ret)
 {
-	_cleanup_free_ char *events = events_text(setup);
+	_cleanup_free_ char *events = events_text(setup, host_events);
 	struct vmop_active_guests *active = calloc(1, sizeof(*active));
 	struct vmop_active_links *links = NULL;
 	struct vmop_error *err = vmop_active_links_create(listener_fd, &links);
@@ -92,7 +140,10 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .hurry = hurry,
 						     .arg = active,
 						     .name = name_guest};
-	err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (host_events)
+		err = begin_handing(active);
+	if (!err)
+		err = vmop_active_group_create(&active->opener, events, &active->group);
 	if (!err)
 		err = vmop_fetches_create(setup, vmop_active_vsock_dial_guest, &active->fetches);
 	if (err) {
@@ -105,11 +156,66 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 }
 
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
+					     const char *host_events,
 					     struct vmop_active_guests **ret)
 {
 	int fd = -1;
 	struct vmop_error *err = vmop_active_vsock_listen(&fd);
-	return err ? err : vmop_active_guests_create_over(setup, fd, ret);
+	return err ? err : vmop_active_guests_create_over(setup, host_events, fd, ret);
+}
+
+struct vmop_sample_copy vmop_active_guests_copy(struct vmop_active_guests *active)
+{
+	return active->handing ? vmop_handing_copy(active->handing) : (struct vmop_sample_copy){0};
+}
+
+void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t complete_ns)
+{
+	if (active->handing)
+		vmop_handing_complete(active->handing, complete_ns);
+}
+
+/* Hand over what waits. Return true if nothing waits any more. */
+static bool hand_over(struct vmop_active_guests *active)
+{
+	bool is_done = true;
+	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
+		uint32_t vmm_pid = active->candidates.at[i].vmm_pid;
+		bool is_there =
+			vmop_active_group_presence(active->group, vmm_pid) == VMOP_ACTIVE_THERE;
+		vmop_handing_set(active->handing, vmm_pid, is_there);
+		is_done &= vmop_handing_send(active->handing, active->links, vmm_pid);
+	}
+	return is_done;
+}
+
+/* Log how much each guest got. */
+static void log_handed(struct vmop_active_guests *active)
+{
+	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
+		const struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		struct vmop_handing_sums sums;
+		if (!vmop_handing_sums(active->handing, candidate->vmm_pid, &sums) ||
+		    !sums.n_samples)
+			continue;
+		vmop_log_notice("guest \"%s\": got %" PRIu64
+				" samples, %.1f bytes each, and %" PRIu64 " found no room",
+				candidate->name, sums.n_samples,
+				(double)sums.n_bytes / (double)sums.n_samples, sums.n_lost);
+	}
+}
+
+/* Hand over the last samples, before the agents store and end their sessions. */
+static void hand_over_rest(struct vmop_active_guests *active)
+{
+	const struct timespec pause = {.tv_nsec = 10 * VMOP_NS_PER_MS};
+	uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC), now_ns = begun_ns;
+	vmop_active_guests_complete(active, begun_ns);
+	while (!hand_over(active) && now_ns - begun_ns < LAST_SAMPLES_WAIT_NS) {
+		nanosleep(&pause, NULL);
+		now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+		vmop_active_links_pump(active->links, now_ns);
+	}
 }
 
 /* Fetch the session of a guest, if it is connected. */
@@ -160,6 +266,8 @@ void vmop_active_guests_end(struct vmop_active_guests *active)
 	active->has_ended = true;
 	if (!active->group || !active->fetches) /* it was not created completely */
 		return;
+	hand_over_rest(active);
+	log_handed(active);
 	find_sampled(active, is_sampled);
 	token = vmop_active_group_token(active->group);
 	vmop_active_group_destroy(active->group);
@@ -179,6 +287,7 @@ void vmop_active_guests_destroy(struct vmop_active_guests *active)
 	vmop_fetches_destroy(active->fetches);
 	vmop_active_links_destroy(active->links);
 	vmop_active_candidates_deinit(&active->candidates);
+	vmop_handing_destroy(active->handing);
 	free(active);
 }
 
@@ -204,53 +313,85 @@ static void log_losses(struct vmop_active_guests *active)
 }
 
 /* Log that a guest's agent begins or ceases to sample. */
-static void log_change(struct vmop_active_candidate *candidate, bool is_sampled)
+static void log_change(struct vmop_active_candidate *candidate, bool is_sampled, bool is_handed)
 {
 	if (is_sampled && !candidate->was_sampled)
-		vmop_log_notice("guest \"%s\" samples itself now", candidate->name);
+		vmop_log_notice("guest \"%s\" %s now", candidate->name,
+				is_handed ? "gets the host's samples" : "samples itself");
 	else if (!is_sampled && candidate->was_sampled)
-		vmop_log_warning("guest \"%s\" no longer samples itself: its vmopd or the guest is "
-				 "gone; it is sampled as a passive one",
-				 candidate->name);
+		vmop_log_warning("guest \"%s\" no longer %s: its vmopd or the guest is gone; it is "
+				 "sampled as a passive one",
+				 candidate->name,
+				 is_handed ? "gets the host's samples" : "samples itself");
 	candidate->was_sampled = is_sampled;
 }
 
-/* Return the note of a guest that samples itself. */
-static const char *note_of_sampled(const struct vmop_active_guests *active, uint32_t vmm_pid)
+/* Return the part of the note of a guest with an agent that is about the fetch of its session. */
+static const char *fetch_text(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
 	switch (vmop_fetches_state(active->fetches, vmm_pid)) {
 	case VMOP_FETCHES_GOES_ON:
-		return "it samples itself; its session is being fetched";
+		return "; its session is being fetched";
 	case VMOP_FETCHES_DONE:
-		return "it samples itself; its session was fetched";
+		return "; its session was fetched";
 	case VMOP_FETCHES_FAILED:
-		return "it samples itself; its session was not fetched: see vmopd's log";
+		return "; its session was not fetched: see vmopd's log";
 	case VMOP_FETCHES_NONE:
 		break;
 	}
-	return "it samples itself";
+	return "";
 }
 
-static const char *note_of(const struct vmop_active_guests *active, uint32_t vmm_pid)
+/* Return the note of a guest whose agent does not sample. */
+static const char *note_of_passive(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
 	if (!vmop_active_links_has(active->links, vmm_pid))
 		return "no 'vmopd --active' has connected: sampled as a passive guest";
-	switch (vmop_active_group_presence(active->group, vmm_pid)) {
-	case VMOP_ACTIVE_THERE:
-		return note_of_sampled(active, vmm_pid);
-	case VMOP_ACTIVE_PROBED:
+	if (vmop_active_group_presence(active->group, vmm_pid) == VMOP_ACTIVE_PROBED)
 		return "its vmopd begins: sampled as a passive guest until then";
-	case VMOP_ACTIVE_ABSENT:
-		break;
-	}
 	return "its vmopd does not sample: see vmopd's log; sampled as a passive guest";
+}
+
+/* Write what an agent does with the host's samples. */
+static void write_handed(const struct vmop_active_guests *active, uint32_t vmm_pid, char *buf,
+			 size_t size)
+{
+	struct vmop_active_ask ask;
+	if (!vmop_active_links_asked(active->links, vmm_pid, &ask) || !ask.n_received) {
+		snprintf(buf, size, "it gets the host's samples");
+		return;
+	}
+	double percent = 100.0 / (double)ask.n_received;
+	snprintf(buf, size,
+		 "it gets the host's samples: its clock is known to %.1f us, %.2f %% of samples "
+		 "are near a task switch, %.2f %% in one, %.2f %% have no task, %.2f %% found no "
+		 "room",
+		 (double)ask.error_ns / 1000, percent * (double)ask.n_ambiguous,
+		 percent * (double)ask.n_switching, percent * (double)ask.n_unplaced,
+		 percent * (double)ask.n_dropped);
+}
+
+/* Note in a domain with an agent what that does. */
+static void note_active(const struct vmop_active_guests *active, struct vmop_domain *domain)
+{
+	char text[VMOP_DOMAIN_NOTE_BYTES] = "it samples itself";
+	if (active->handing)
+		write_handed(active, domain->vmm_pid, text, sizeof(text));
+	size_t len = strlen(text);
+	snprintf(text + len, sizeof(text) - len, "%s", fetch_text(active, domain->vmm_pid));
+	vmop_domain_copy_note(domain, text);
 }
 
 /* Note in a domain what its agent does. */
 static void note(struct vmop_active_guests *active, struct vmop_domain *domain)
 {
 	uint64_t samples = vmop_active_group_samples(active->group, domain->vmm_pid);
-	vmop_domain_set_note(domain, note_of(active, domain->vmm_pid));
+	bool is_there =
+		vmop_active_group_presence(active->group, domain->vmm_pid) == VMOP_ACTIVE_THERE;
+	if (is_there && vmop_active_links_has(active->links, domain->vmm_pid))
+		note_active(active, domain);
+	else
+		vmop_domain_set_note(domain, note_of_passive(active, domain->vmm_pid));
 	if (samples)
 		vmop_domain_set_samples_own(domain, samples);
 }
@@ -278,7 +419,8 @@ static void drive_agents(struct vmop_active_guests *active)
 		struct vmop_active_candidate *candidate = &active->candidates.at[i];
 		log_change(candidate,
 			   vmop_active_group_presence(active->group, candidate->vmm_pid) ==
-				   VMOP_ACTIVE_THERE);
+				   VMOP_ACTIVE_THERE,
+			   active->handing != NULL);
 	}
 }
 
@@ -293,6 +435,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active);
+	hand_over(active);
 	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
 	vmop_fetches_step(active->fetches);
 	for (uint32_t i = 1; i < domains->n; i++)

@@ -5,6 +5,9 @@
  * agent does not sample, its guest is a passive one, with the same samples of the host as any
  * other.
  *
+ * With active-samples = host, the agent does not sample: the host's samples of the guest's code are
+ * copied and handed to it (handing.h), and it stores them with the tasks that it knows.
+ *
  * Both sides' samples of the guest's code are stored; a report of both sessions leaves out the
  * host's (opreport/query/omission.h).
  */
@@ -13,6 +16,7 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guests.h"
+#include "daemon/guest/sample-copy.h"
 #include "libutil/error.h"
 #include "libutil/setup.h"
 
@@ -20,14 +24,26 @@ struct vmop_active_guests;
 
 /*
  * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
- * without counters has its own substitute for "default". The errors are those of
- * vmop_active_vsock_listen(), and VMOP_ERROR_LIMIT: too many events.
+ * without counters has its own substitute for "default". With host_events
+ * (hv-interface/handed/events.h) the host's samples are handed over, and their events are these.
+ * The errors are those of vmop_active_vsock_listen(), and VMOP_ERROR_LIMIT: too many events.
  */
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
+					     const char *host_events,
 					     struct vmop_active_guests **ret);
 /* The same with a listener that passes to *ret; -1: none. */
-struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup, int listener_fd,
+struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
+						  const char *host_events, int listener_fd,
 						  struct vmop_active_guests **ret);
+
+/*
+ * Return the receiver of copies of the guests' samples, which take is NULL if the guests sample
+ * themselves. Valid as long as active.
+ */
+struct vmop_sample_copy vmop_active_guests_copy(struct vmop_active_guests *active);
+
+/* Note that the source has delivered all samples before that time (CLOCK_MONOTONIC). */
+void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t complete_ns);
 
 /*
  * Begin to fetch the present sessions of all agents that sample (fetches.h). Does not wait; the

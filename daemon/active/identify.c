@@ -68,8 +68,9 @@ static struct vmop_active_candidate *find(struct vmop_active_candidates *candida
 	return NULL;
 }
 
-static void add(struct vmop_active_candidates *candidates, const struct vmop_domain *domain,
-		uint64_t now_ns)
+/* Add a guest. NULL: it can have no agent now. */
+static struct vmop_active_candidate *add(struct vmop_active_candidates *candidates,
+					 const struct vmop_domain *domain, uint64_t now_ns)
 {
 	if (candidates->n == VMOP_ACTIVE_CANDIDATES_MAX) {
 		if (!candidates->limit_was_logged)
@@ -77,16 +78,17 @@ static void add(struct vmop_active_candidates *candidates, const struct vmop_dom
 					 "stays a passive one",
 					 VMOP_ACTIVE_CANDIDATES_MAX, domain->name);
 		candidates->limit_was_logged = true;
-		return;
+		return NULL;
 	}
 	int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)domain->vmm_pid, 0);
 	if (pidfd < 0)
-		return; /* it ends just now */
+		return NULL; /* it ends just now */
 	struct vmop_active_candidate *candidate = &candidates->at[candidates->n++];
 	*candidate = (struct vmop_active_candidate){
 		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .seen_ns = now_ns};
 	snprintf(candidate->name, sizeof(candidate->name), "%s", domain->name);
 	snprintf(candidate->uuid, sizeof(candidate->uuid), "%s", domain->uuid);
+	return candidate;
 }
 
 static void drop(struct vmop_active_candidates *candidates, size_t i)
@@ -113,7 +115,9 @@ void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 		if (candidate)
 			candidate->seen_ns = now_ns;
 		else
-			add(candidates, domain, now_ns);
+			candidate = add(candidates, domain, now_ns);
+		if (candidate)
+			candidate->kvm_tid = domain->kvm_tid;
 	}
 	for (size_t i = candidates->n; i > 0; i--) {
 		const struct vmop_active_candidate *candidate = &candidates->at[i - 1];

@@ -28,9 +28,14 @@ bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame
 {
 	const struct vmop_active_frame frame = {
 		.type = type, .payload = payload, .len_bytes = len_bytes};
+	size_t size_bytes = sizeof(link->out);
+	if (type == VMOP_ACTIVE_FRAME_SAMPLES)
+		size_bytes -= VMOP_ACTIVE_LINK_RESERVED_BYTES;
+	if (link->fd < 0 || link->n_out > size_bytes)
+		return false;
 	size_t n = vmop_active_frame_encode(&frame, link->out_sequence, link->out + link->n_out,
-					    sizeof(link->out) - link->n_out);
-	if (link->fd < 0 || !n)
+					    size_bytes - link->n_out);
+	if (!n)
 		return false;
 	link->n_out += n;
 	link->out_sequence++;

@@ -35,7 +35,8 @@
 
 #include "hv-interface/active-frame.h"
 
-#define VMOP_ACTIVE_LINK_OUT_BYTES 4096
+#define VMOP_ACTIVE_LINK_OUT_BYTES 20480
+#define VMOP_ACTIVE_LINK_RESERVED_BYTES 4096 /* of these, not for samples */
 
 struct vmop_active_link {
 	int fd; /* non-blocking; -1: none */
@@ -50,7 +51,10 @@ void vmop_active_link_begin(struct vmop_active_link *link, int fd);
 /* Close the connection, if there is one. */
 void vmop_active_link_end(struct vmop_active_link *link);
 
-/* Queue a frame. Return false if the other side does not read, and there is no room. */
+/*
+ * Queue a frame. Return false if the other side does not read, and there is no room. Samples leave
+ * room for the other frames.
+ */
 bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame_type type,
 			   const void *payload, uint32_t len_bytes);
 

@@ -32,6 +32,8 @@ struct slot {
 	uint32_t vmm_pid;
 	int pidfd;
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	bool has_asked;
+	struct vmop_active_ask ask; /* the last one */
 };
 
 /* A CID whose connections were ended against its will. */
@@ -52,6 +54,7 @@ struct vmop_active_links {
 	struct slot slots[VMOP_ACTIVE_LINKS_MAX];
 	struct ban bans[VMOP_ACTIVE_LINKS_MAX];
 	struct vmop_active_opener opener;
+	struct vmop_active_links_clock clock; /* NULL: agents do not ask */
 	struct vmop_active_losses losses;
 };
 
@@ -107,6 +110,7 @@ static void free_slot(struct slot *slot)
 	slot->pidfd = -1;
 	slot->vmm_pid = slot->cid = 0;
 	slot->stage = FREE;
+	slot->has_asked = false;
 	*slot->line = '\0';
 }
 
@@ -194,13 +198,37 @@ static bool take_proof(struct slot *slot, const struct vmop_active_frame *frame,
 }
 
 struct turn {
+	struct vmop_active_links *links;
 	struct slot *slot;
 	uint64_t now_ns;
+	bool has_answered; /* a question */
 };
+
+/* Answer a question for the time: one in a turn, so that many of them cost little. */
+static bool take_ask(struct turn *turn, const struct vmop_active_frame *frame)
+{
+	struct slot *slot = turn->slot;
+	const struct vmop_active_links_clock *clock = &turn->links->clock;
+	struct vmop_active_clock answer = {0};
+	uint8_t payload[VMOP_ACTIVE_CLOCK_BYTES];
+	if (slot->stage != BOUND || !clock->read ||
+	    !vmop_active_ask_decode(frame->payload, &slot->ask))
+		return false;
+	slot->has_asked = true;
+	if (turn->has_answered)
+		return true;
+	turn->has_answered = true;
+	clock->read(clock->arg, slot->vmm_pid, &answer);
+	answer.asked_ns = slot->ask.asked_ns;
+	vmop_active_clock_encode(&answer, payload);
+	/* Without room the agent asks again. */
+	vmop_active_link_send(&slot->link, VMOP_ACTIVE_FRAME_CLOCK, payload, sizeof(payload));
+	return true;
+}
 
 static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 {
-	const struct turn *turn = arg;
+	struct turn *turn = arg;
 	struct slot *slot = turn->slot;
 	switch (frame->type) {
 	case VMOP_ACTIVE_FRAME_PROOF:
@@ -211,6 +239,8 @@ static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 		memcpy(slot->line, frame->payload, frame->len_bytes);
 		slot->line[frame->len_bytes] = '\0';
 		return true;
+	case VMOP_ACTIVE_FRAME_ASK:
+		return take_ask(turn, frame);
 	default:
 		return false;
 	}
@@ -236,7 +266,7 @@ static bool is_late(const struct slot *slot, uint64_t now_ns)
 
 static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
 {
-	struct turn turn = {slot, now_ns};
+	struct turn turn = {.links = links, .slot = slot, .now_ns = now_ns};
 	if (slot->stage == FREE)
 		return;
 	if (has_vmm_ended(slot)) {
@@ -348,6 +378,35 @@ bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t v
 		return false;
 	*ret_cid = slot->cid;
 	*ret_pidfd = slot->pidfd;
+	return true;
+}
+
+/* ---- samples and the clock --------------------------------------------------------------- */
+
+void vmop_active_links_set_clock(struct vmop_active_links *links,
+				 const struct vmop_active_links_clock *clock)
+{
+	links->clock = *clock;
+}
+
+bool vmop_active_links_asked(const struct vmop_active_links *links, uint32_t vmm_pid,
+			     struct vmop_active_ask *ret)
+{
+	const struct slot *slot = find_bound(links, vmm_pid);
+	if (!slot || !slot->has_asked)
+		return false;
+	*ret = slot->ask;
+	return true;
+}
+
+bool vmop_active_links_hand(struct vmop_active_links *links, uint32_t vmm_pid,
+			    const uint8_t *payload, uint32_t len_bytes)
+{
+	struct slot *slot = (struct slot *)find_bound(links, vmm_pid);
+	if (!slot ||
+	    !vmop_active_link_send(&slot->link, VMOP_ACTIVE_FRAME_SAMPLES, payload, len_bytes))
+		return false;
+	serve(links, slot, vmop_clock_ns(CLOCK_MONOTONIC));
 	return true;
 }
 

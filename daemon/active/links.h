@@ -21,6 +21,7 @@
 
 #include "hv-interface/active-frame.h"
 #include "hv-interface/active-group.h"
+#include "hv-interface/active-samples.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 
@@ -102,6 +103,28 @@ bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t v
  * a connection reads "" and cannot be written.
  */
 const struct vmop_active_opener *vmop_active_links_opener(struct vmop_active_links *links);
+
+/*
+ * Let the agents of accepted guests ask for the host's time: clock answers for the guest of a VMM.
+ * Without it such a question is against the rules.
+ */
+struct vmop_active_links_clock {
+	void (*read)(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret);
+	void *arg;
+};
+void vmop_active_links_set_clock(struct vmop_active_links *links,
+				 const struct vmop_active_links_clock *clock);
+
+/* Set *ret to the last question of a guest's agent. Return false if there was none yet. */
+bool vmop_active_links_asked(const struct vmop_active_links *links, uint32_t vmm_pid,
+			     struct vmop_active_ask *ret);
+
+/*
+ * Send a batch of samples (active-samples.h) to the agent of a guest. Return false if its
+ * connection has no room now, or if it has none.
+ */
+bool vmop_active_links_hand(struct vmop_active_links *links, uint32_t vmm_pid,
+			    const uint8_t *payload, uint32_t len_bytes);
 
 /* Connections that ended against the rules. */
 struct vmop_active_losses {

@@ -9,8 +9,8 @@
 #include <utlist.h>
 
 #include "daemon/guest/identify.h"
-#include "libutil/kvm.h"
 #include "libutil/clock.h"
+#include "libutil/kvm.h"
 #include "libutil/log.h"
 
 #define WATCH_GAP_MAX_TICKS 64
@@ -150,6 +150,12 @@ void vmop_domain_set_uuid(struct vmop_domain *domain, const char *uuid)
 void vmop_domain_set_vmm(struct vmop_domain *domain, const char *vmm)
 {
 	set_field(domain, domain->vmm, sizeof(domain->vmm), vmm);
+}
+
+void vmop_domain_copy_note(struct vmop_domain *domain, const char *note)
+{
+	snprintf(domain->copied_note, sizeof(domain->copied_note), "%s", note);
+	domain->note = domain->copied_note;
 }
 
 void vmop_domain_set_vmm_pid(struct vmop_domain *domain, uint32_t pid)

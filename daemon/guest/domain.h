@@ -62,6 +62,8 @@ struct vmop_vcpu {
 	struct vmop_vcpu *prev, *next; /* of its domain */
 };
 
+#define VMOP_DOMAIN_NOTE_BYTES 256 /* of a copied note, with the NUL */
+
 struct vmop_domain {
 	struct vmop_domain_id id;
 	enum vmop_domain_kind kind;
@@ -77,6 +79,7 @@ struct vmop_domain {
 	 */
 	bool has_stale_addresses;
 	const char *note; /* a warning about its samples, for users; NULL: none */
+	char copied_note[VMOP_DOMAIN_NOTE_BYTES];
 	uint32_t kvm_tid; /* the number in the name of its debugfs folder; 0: not known */
 	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME */
 	bool is_running;
@@ -251,6 +254,9 @@ static inline void vmop_domain_set_note(struct vmop_domain *domain, const char *
 {
 	domain->note = note;
 }
+
+/* Copy a note, cut to fit. */
+void vmop_domain_copy_note(struct vmop_domain *domain, const char *note);
 
 static inline void vmop_domain_set_symbols_from(struct vmop_domain *domain, const char *from)
 {

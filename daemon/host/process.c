@@ -88,6 +88,24 @@ void vmop_processes_deinit(struct vmop_processes *processes)
 	vmop_idmap_deinit(&processes->by_tid);
 }
 
+/* Return the name that stands for a value that is no pid; "": a process, whose name is not known
+ * yet. */
+static const char *name_of(uint32_t pid)
+{
+	switch (pid) {
+	case 0:
+		return "[idle]";
+	case VMOP_PID_SWITCHING:
+		return "[task switch]";
+	case VMOP_PID_NEAR_SWITCH:
+		return "[near a switch]";
+	case VMOP_PID_NO_TASK:
+		return "[unknown task]";
+	default:
+		return "";
+	}
+}
+
 struct vmop_process *vmop_processes_meet(struct vmop_processes *processes, uint32_t pid)
 {
 	struct vmop_process *process = vmop_pool_get(&processes->pool);
@@ -101,10 +119,11 @@ struct vmop_process *vmop_processes_meet(struct vmop_processes *processes, uint3
 	}
 	process->pid = pid;
 	process->n_threads = 1;
-	process->maps = pid && processes->root ? VMOP_MAPS_UNREAD : VMOP_MAPS_KNOWN;
+	process->maps =
+		vmop_pid_is_process(pid) && processes->root ? VMOP_MAPS_UNREAD : VMOP_MAPS_KNOWN;
 	process->task.pid = pid;
 	process->task.is_current = true;
-	strcpy(process->task.comm, pid ? "" : "[idle]");
+	strcpy(process->task.comm, name_of(pid));
 	return process;
 }
 
@@ -343,7 +362,7 @@ struct vmop_process *vmop_processes_mmap(struct vmop_processes *processes, uint6
 void vmop_processes_check_one(struct vmop_processes *processes, struct vmop_process *process)
 {
 	char path[PATH_MAX];
-	if (!processes->root || !process->pid || process->has_exited)
+	if (!processes->root || !vmop_pid_is_process(process->pid) || process->has_exited)
 		return;
 	snprintf(path, sizeof(path), "%s/proc/%u", processes->root, process->pid);
 	if (access(path, F_OK) < 0 && errno == ENOENT)

@@ -20,6 +20,11 @@ enum vmop_unattributed {
 	VMOP_UNATTRIBUTED_DOM0_USER,
 	/* A user address in an active domain, likewise. */
 	VMOP_UNATTRIBUTED_DOMU_USER,
+	/*
+	 * A user address of an active guest whose samples the host hands over: the task that ran is
+	 * not certain. The sample's task has the reason (vmop/record.h).
+	 */
+	VMOP_UNATTRIBUTED_NO_TASK,
 	/* The process is beyond VMOP_PROCESSES_MAX. */
 	VMOP_UNATTRIBUTED_PROCESS_LIMIT,
 	/* The mapping is beyond VMOP_REGIONS_MAX or VMOP_REGIONS_TOTAL_MAX. */
@@ -48,6 +53,7 @@ static const char *const vmop_unattributed_names[VMOP_N_UNATTRIBUTED] = {
 	[VMOP_UNATTRIBUTED_NO_PROCESS] = "[no process]",
 	[VMOP_UNATTRIBUTED_DOM0_USER] = "[dom0 user]",
 	[VMOP_UNATTRIBUTED_DOMU_USER] = "[domU user]",
+	[VMOP_UNATTRIBUTED_NO_TASK] = "[task not certain]",
 	[VMOP_UNATTRIBUTED_PROCESS_LIMIT] = "[process limit]",
 	[VMOP_UNATTRIBUTED_MAPPING_LIMIT] = "[mapping limit]",
 	[VMOP_UNATTRIBUTED_IMAGE_LIMIT] = "[image limit]",

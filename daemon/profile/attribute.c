@@ -121,7 +121,7 @@ static struct vmop_process *find_process(struct vmop_attribution *attribution,
 	struct vmop_process **last = &attribution->last[sample->cpu % VMOP_ATTRIBUTE_CPUS];
 	if (*last && (*last)->pid == sample->pid)
 		return *last;
-	if (sample->pid == UINT32_MAX)
+	if (sample->pid == VMOP_PID_UNKNOWN)
 		return NULL;
 	struct vmop_process *process = vmop_processes_get(attribution->processes, sample->pid);
 	if (!process)
@@ -154,7 +154,8 @@ static struct vmop_task_id process_task(struct vmop_attribution *attribution,
 static struct vmop_task_id find_task(struct vmop_attribution *attribution,
 				     struct vmop_process *process, uint32_t tid)
 {
-	if (!(attribution->separate & VMOP_SETUP_SEPARATE_THREAD) || !process->pid)
+	if (!(attribution->separate & VMOP_SETUP_SEPARATE_THREAD) ||
+	    !vmop_pid_is_process(process->pid))
 		return process_task(attribution, process);
 	return vmop_task_id(attribution->tasks,
 			    vmop_processes_thread(attribution->processes, process, tid));
@@ -163,7 +164,7 @@ static struct vmop_task_id find_task(struct vmop_attribution *attribution,
 static void queue(struct vmop_attribution *attribution, struct vmop_process *process)
 {
 	if (process->is_queued || attribution->n_queue == VMOP_ATTRIBUTE_QUEUE_MAX ||
-	    !attribution->processes->root)
+	    !attribution->processes->root || !vmop_pid_is_process(process->pid))
 		return;
 	process->is_queued = true;
 	attribution->queue[attribution->n_queue++] = process;
@@ -181,6 +182,8 @@ static void count_unread(struct vmop_attribution *attribution, struct vmop_proce
 static enum vmop_unattributed unmapped_reason(struct vmop_attribution *attribution,
 					      struct vmop_process *process, uint64_t time_ns)
 {
+	if (process->pid && !vmop_pid_is_process(process->pid))
+		return VMOP_UNATTRIBUTED_NO_TASK;
 	switch ((enum vmop_maps_state)process->maps) {
 	case VMOP_MAPS_UNREAD:
 		queue(attribution, process);
@@ -330,8 +333,9 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 		locate_user(attribution, location, process, record);
 	else
 		put_unattributed(attribution, location,
-				 sample->pid != UINT32_MAX ? VMOP_UNATTRIBUTED_PROCESS_LIMIT
-							   : attribution->provider->no_process,
+				 sample->pid != VMOP_PID_UNKNOWN
+					 ? VMOP_UNATTRIBUTED_PROCESS_LIMIT
+					 : attribution->provider->no_process,
 				 sample->ip, sample->weight_events);
 }
 
@@ -447,6 +451,10 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 		vmop_domain_count_kernel(domain);
 	else
 		vmop_domain_count_user(domain);
+	if (attribution->copy.take && domain->kind == VMOP_DOMAIN_ACTIVE &&
+	    !(sample->flags & VMOP_SAMPLE_NO_IP))
+		attribution->copy.take(attribution->copy.arg, domain->vmm_pid, record, owner->vcpu,
+				       owner->is_kernel);
 	if (sample->flags & VMOP_SAMPLE_NO_IP && vmop_domain_is_read(domain))
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (vmop_domain_is_read(domain) && attribution->guests &&

@@ -13,6 +13,7 @@
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guests.h"
 #include "daemon/guest/provider.h"
+#include "daemon/guest/sample-copy.h"
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
 #include "daemon/profile/aggregate.h"
@@ -38,6 +39,8 @@ struct vmop_attribution {
 	uint32_t n_events;
 	struct vmop_event_id blocked_event; /* of blocked threads; they need stacks */
 	uint32_t max_frames;		    /* of their stacks */
+
+	struct vmop_sample_copy copy; /* of active guests */
 
 	uint64_t time_ns; /* of the sample that is being attributed */
 	/* The stack and the process of the host's sample that is being attributed, or NULL. */

@@ -586,6 +586,11 @@ struct vmop_guests *vmop_profiler_guests(struct vmop_profiler *profiler)
 	return profiler->guests;
 }
 
+void vmop_profiler_copy_samples(struct vmop_profiler *profiler, const struct vmop_sample_copy *copy)
+{
+	profiler->attribution.copy = *copy;
+}
+
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler)
 {
 	vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0, profiler->last_stored);

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/guest/sample-copy.h"
 #include "daemon/options.h"
 #include "daemon/stack/stacks.h"
 #include "hv-interface/source.h"
@@ -114,6 +115,10 @@ void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_pro
  */
 struct vmop_domains *vmop_profiler_domains(struct vmop_profiler *profiler);
 struct vmop_guests *vmop_profiler_guests(struct vmop_profiler *profiler);
+
+/* Pass a copy of each sample of an active guest's code to copy, whose arg must stay valid. */
+void vmop_profiler_copy_samples(struct vmop_profiler *profiler,
+				const struct vmop_sample_copy *copy);
 
 /* Return the number of samples that wait for the next flush. */
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);

@@ -78,6 +78,7 @@ static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_p
 	attr->comm = 1;
 	attr->comm_exec = 1;
 	attr->task = 1;
+	attr->context_switch = plan->wants_switches;
 	attr->ksymbol = !(plan->missing & VMOP_PERF_NO_KSYMBOL);
 	/*
 	 * build_id stays off. With it perf_event_mmap_output (kernel/events/core.c, seen up to

@@ -34,6 +34,7 @@ struct vmop_perf_plan {
 	unsigned missing; /* enum vmop_perf_missing: found missing on this kernel */
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
+	bool wants_switches; /* of tasks */
 	struct vmop_perf_stacks stacks;
 	struct vmop_perf_program program; /* at the events; empty: none */
 	unsigned rate_divisor;		  /* of the events that CPUs open from now on; 0: 1 */

@@ -352,6 +352,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	err = vmop_cpus_watch_create(VMOP_CPUS_ONLINE_PATH, &perf->watch);
 	if (!err)
 		err = vmop_cpus_watch_check(perf->watch, &changed, &cpus);
+	perf->plan.wants_switches = setup->wants_switches;
 	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;

@@ -545,6 +545,27 @@ static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *
 	return true;
 }
 
+/*
+ * Decode the switch of a task, which the trailer behind the body names. The body has the other
+ * task, of which there is a record too.
+ */
+static bool decode_switch(const struct vmop_perf_decoder *decoder, const uint8_t *body,
+			  size_t len_bytes, uint16_t misc, struct vmop_record *ret)
+{
+	const struct trailer *trailer = (const void *)(body + len_bytes);
+	if (len_bytes < 2 * sizeof(uint32_t))
+		return false;
+	ret->type = VMOP_RECORD_SWITCH;
+	/* A task that has ended leaves its CPU without a pid: -1. */
+	ret->task_switch = (struct vmop_switch_record){
+		.cpu = decoder->cpu,
+		.pid = trailer->pid,
+		.tid = trailer->tid,
+		.is_out = misc & PERF_RECORD_MISC_SWITCH_OUT,
+	};
+	return true;
+}
+
 /* Decode everything but samples. len_bytes is the length of the body without its trailer. */
 static bool decode_body(const struct vmop_perf_decoder *decoder,
 			const struct perf_event_header *header, size_t len_bytes,
@@ -562,6 +583,8 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 		return decode_task(body, len_bytes, VMOP_RECORD_FORK, ret);
 	case PERF_RECORD_EXIT:
 		return decode_task(body, len_bytes, VMOP_RECORD_EXIT, ret);
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return decode_switch(decoder, body, len_bytes, header->misc, ret);
 	case PERF_RECORD_KSYMBOL:
 		return decode_ksymbol(body, len_bytes, ret);
 	case PERF_RECORD_THROTTLE:

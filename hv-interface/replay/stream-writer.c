@@ -266,8 +266,9 @@ void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop
 			       record->throttle.is_throttled);
 	case VMOP_RECORD_CPU:
 		return put_cpu(writer, &header, record->cpu.cpu, record->cpu.is_online);
-	case VMOP_RECORD_USER_CHAIN: /* streams have no stacks in parts */
+	case VMOP_RECORD_USER_CHAIN:  /* streams have no stacks in parts */
 	case VMOP_RECORD_GUEST_STATE: /* nor guests' contexts */
+	case VMOP_RECORD_SWITCH:      /* nor switches, which a source keeps to itself */
 		return;
 	case VMOP_RECORD_UNHANDLED:
 		break;

@@ -9,6 +9,7 @@
 #ifndef VMOP_RECORD_H
 #define VMOP_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define VMOP_BUILD_ID_MAX 20 /* bytes: SHA-1, as perf's mmap2 records carry it */
@@ -35,6 +36,8 @@ enum vmop_record_type {
 	 * record.
 	 */
 	VMOP_RECORD_GUEST_STATE,
+	/* A task left a CPU or came to it. Only where the source's set-up wants them. */
+	VMOP_RECORD_SWITCH,
 };
 
 enum vmop_sample_flags {
@@ -50,10 +53,22 @@ enum vmop_sample_flags {
 /* The domain of the sample is unknown to the source (perf in Xen's dom0). */
 #define VMOP_SOURCE_DOMAIN_UNKNOWN UINT32_MAX
 
+/* Values of a sample's pid that are no process, beside 0, the idle task. */
+#define VMOP_PID_UNKNOWN UINT32_MAX	      /* the source does not name the task (Xen) */
+#define VMOP_PID_SWITCHING (UINT32_MAX - 1)   /* the kernel switched from a task to another */
+#define VMOP_PID_NEAR_SWITCH (UINT32_MAX - 2) /* too near a switch: one of several tasks */
+#define VMOP_PID_NO_TASK (UINT32_MAX - 3)     /* no record of the task that ran */
+
+/* Return whether a pid is a process's, and not one of the values above or 0. */
+static inline bool vmop_pid_is_process(uint32_t pid)
+{
+	return pid && pid < VMOP_PID_NO_TASK;
+}
+
 struct vmop_sample {
 	uint64_t ip;
 	uint64_t weight_events; /* events that the sample stands for: the period */
-	uint32_t pid;		/* host process; 0: idle; UINT32_MAX: unknown (Xen) */
+	uint32_t pid;		/* host process; or 0 or VMOP_PID_... */
 	uint32_t tid;
 	uint32_t cpu;
 	uint16_t event;		/* index into the source's events */
@@ -112,6 +127,11 @@ struct vmop_guest_state_record {
 	uint32_t cpu, pid, tid; /* of the vCPU's thread */
 };
 
+struct vmop_switch_record {
+	uint32_t cpu, pid, tid; /* pid 0: the idle task */
+	bool is_out;		/* it left */
+};
+
 struct vmop_cpu_record {
 	uint32_t cpu;
 	int is_online;
@@ -130,6 +150,7 @@ struct vmop_record {
 		struct vmop_throttle_record throttle;
 		struct vmop_guest_state_record guest_state;
 		struct vmop_cpu_record cpu;
+		struct vmop_switch_record task_switch;
 		struct vmop_user_chain_record user_chain;
 		uint32_t unhandled_type; /* the source's number of the record type */
 	};

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libdb/stacks/cells.h"
 
+#include "libutil/varint.h"
+
 #define STACK_BITS 33 /* with the flag */
 #define SAMPLES_FOLLOW 1
-
-static uint64_t zigzag(uint64_t difference)
-{
-	return difference << 1 ^ -(difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-	return value >> 1 ^ -(value & 1);
-}
 
 static bool are_valid(const struct vmop_db_stack_cell *cells, size_t n)
 {
@@ -51,18 +43,19 @@ size_t vmop_pack_stacks(const struct vmop_db_stack_cell *cells, size_t n, uint8_
 	uint8_t *p = buf;
 	*p++ = (uint8_t)(VMOP_PACK_STACKS_VERSION << 4 | (uniform ? VMOP_PACK_UNIFORM : 0));
 	if (uniform)
-		p = vmop_pack_put_varint(p, period);
+		p = vmop_varint_put(p, period);
 	struct vmop_db_stack_cell before = {0};
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_db_cell *cell = &cells[i].cell;
 		uint64_t step = cells[i].stack.number - before.stack.number;
 		uint64_t difference = cell->offset - before.cell.offset;
-		p = vmop_pack_put_varint(p, step << 1 | (cell->samples > 1 ? SAMPLES_FOLLOW : 0));
-		p = vmop_pack_put_varint(p, i && !step ? difference - 1 : zigzag(difference));
+		p = vmop_varint_put(p, step << 1 | (cell->samples > 1 ? SAMPLES_FOLLOW : 0));
+		p = vmop_varint_put(p,
+				    i && !step ? difference - 1 : vmop_varint_zigzag(difference));
 		if (cell->samples > 1)
-			p = vmop_pack_put_varint(p, cell->samples - 2);
+			p = vmop_varint_put(p, cell->samples - 2);
 		if (!uniform)
-			p = vmop_pack_put_varint(p, cell->weight_events);
+			p = vmop_varint_put(p, cell->weight_events);
 		before = cells[i];
 	}
 	return (size_t)(p - buf);
@@ -82,16 +75,16 @@ static inline const uint8_t *get_position(struct vmop_unpack_stacks *unpack, con
 					  bool *ret_samples_follow)
 {
 	uint64_t first, step, offset;
-	p = vmop_pack_get_varint(p, unpack->end, &first);
+	p = vmop_varint_get(p, unpack->end, &first);
 	if (!p || first >> STACK_BITS)
 		return NULL;
 	*ret_samples_follow = first & SAMPLES_FOLLOW;
 	step = first >> 1;
-	p = vmop_pack_get_varint(p, unpack->end, &offset);
+	p = vmop_varint_get(p, unpack->end, &offset);
 	if (!p || step > UINT32_MAX - unpack->stack.number)
 		return NULL;
 	if (step || unpack->is_first)
-		unpack->offset += unzigzag(offset);
+		unpack->offset += vmop_varint_unzigzag(offset);
 	else if (offset >= UINT64_MAX - unpack->offset)
 		return NULL;
 	else
@@ -113,7 +106,7 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack_stacks *unp
 	if (!p)
 		return VMOP_UNPACK_BAD;
 	if (samples_follow) {
-		p = vmop_pack_get_varint(p, end, &samples);
+		p = vmop_varint_get(p, end, &samples);
 		if (!p || samples > UINT64_MAX - 2)
 			return VMOP_UNPACK_BAD;
 		samples += 2;
@@ -122,7 +115,7 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack_stacks *unp
 		if (__builtin_mul_overflow(samples, unpack->period, &weight))
 			return VMOP_UNPACK_BAD;
 	} else {
-		p = vmop_pack_get_varint(p, end, &weight);
+		p = vmop_varint_get(p, end, &weight);
 		if (!p)
 			return VMOP_UNPACK_BAD;
 	}

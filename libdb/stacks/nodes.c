@@ -6,6 +6,7 @@
 
 #include "libdb/pack.h"
 #include "libutil/cleanup.h"
+#include "libutil/varint.h"
 
 #define NODES_VERSION 1
 #define IMAGE_FOLLOWS 1
@@ -26,10 +27,10 @@ static size_t write_body(const struct vmop_db_stack_node *nodes, size_t n, uint8
 	for (size_t i = 0; i < n; i++) {
 		uint64_t back = nodes[i].id.number - 1 - nodes[i].parent.number;
 		bool image_follows = nodes[i].image.number != image;
-		p = vmop_pack_put_varint(p, back << 1 | (image_follows ? IMAGE_FOLLOWS : 0));
+		p = vmop_varint_put(p, back << 1 | (image_follows ? IMAGE_FOLLOWS : 0));
 		if (image_follows)
-			p = vmop_pack_put_varint(p, nodes[i].image.number);
-		p = vmop_pack_put_varint(p, nodes[i].offset);
+			p = vmop_varint_put(p, nodes[i].image.number);
+		p = vmop_varint_put(p, nodes[i].offset);
 		image = nodes[i].image.number;
 	}
 	return (size_t)(p - buf);
@@ -48,9 +49,9 @@ bool vmop_stack_nodes_pack(const struct vmop_db_stack_node *nodes, size_t n, int
 		return false;
 	uint8_t *p = blob;
 	*p++ = NODES_VERSION;
-	p = vmop_pack_put_varint(p, nodes[0].id.number);
-	p = vmop_pack_put_varint(p, n);
-	p = vmop_pack_put_varint(p, body_len);
+	p = vmop_varint_put(p, nodes[0].id.number);
+	p = vmop_varint_put(p, n);
+	p = vmop_varint_put(p, body_len);
 	size_t len = ZSTD_compress(p, bound, body, body_len, level);
 	if (ZSTD_isError(len)) /* the room suffices: only memory can be missing */
 		return false;
@@ -66,9 +67,9 @@ static const uint8_t *read_head(struct vmop_stack_nodes *nodes, const uint8_t *p
 	uint64_t first = 0, n = 0, body_len = 0;
 	if (p == end || *p++ != NODES_VERSION)
 		return NULL;
-	p = vmop_pack_get_varint(p, end, &first);
-	p = p ? vmop_pack_get_varint(p, end, &n) : NULL;
-	p = p ? vmop_pack_get_varint(p, end, &body_len) : NULL;
+	p = vmop_varint_get(p, end, &first);
+	p = p ? vmop_varint_get(p, end, &n) : NULL;
+	p = p ? vmop_varint_get(p, end, &body_len) : NULL;
 	if (!p || first < 1 || first > UINT32_MAX || n < 1 || n > VMOP_STACK_NODES_MAX ||
 	    n - 1 > UINT32_MAX - first)
 		return NULL;
@@ -113,10 +114,10 @@ enum vmop_stack_nodes_result vmop_stack_nodes_next(struct vmop_stack_nodes *node
 	uint64_t first = 0, image = nodes->image, offset = 0;
 	if (!nodes->n)
 		return p == end ? VMOP_STACK_NODES_END : VMOP_STACK_NODES_CORRUPT;
-	p = vmop_pack_get_varint(p, end, &first);
+	p = vmop_varint_get(p, end, &first);
 	if (p && first & IMAGE_FOLLOWS)
-		p = vmop_pack_get_varint(p, end, &image);
-	p = p ? vmop_pack_get_varint(p, end, &offset) : NULL;
+		p = vmop_varint_get(p, end, &image);
+	p = p ? vmop_varint_get(p, end, &offset) : NULL;
 	uint64_t back = first >> 1;
 	if (!p || first >> PARENT_BITS || back >= nodes->next || image > UINT32_MAX)
 		return VMOP_STACK_NODES_CORRUPT;

@@ -8,6 +8,7 @@
 
 #include "libdb/pack.h"
 #include "libutil/cleanup.h"
+#include "libutil/varint.h"
 
 #define ALL_VERSION 1
 #define SAMPLED_VERSION 2
@@ -48,11 +49,11 @@ static size_t write_body(const struct vmop_symbol *const *sorted, size_t n, uint
 	uint8_t *p = buf;
 	uint64_t before = 0;
 	for (size_t i = 0; i < n; i++) {
-		p = vmop_pack_put_varint(p, sorted[i]->offset - before);
+		p = vmop_varint_put(p, sorted[i]->offset - before);
 		before = sorted[i]->offset;
 	}
 	for (size_t i = 0; i < n; i++)
-		p = vmop_pack_put_varint(p, sorted[i]->len_bytes);
+		p = vmop_varint_put(p, sorted[i]->len_bytes);
 	for (size_t i = 0; i < n; i++)
 		*p++ = (uint8_t)sorted[i]->type;
 	for (size_t i = 0; i < n; i++)
@@ -69,8 +70,8 @@ static struct vmop_error *compress(uint8_t version, const uint8_t *body, size_t 
 		return &vmop_error_no_memory;
 	uint8_t *p = blob;
 	*p++ = version;
-	p = vmop_pack_put_varint(p, n);
-	p = vmop_pack_put_varint(p, body_len);
+	p = vmop_varint_put(p, n);
+	p = vmop_varint_put(p, body_len);
 	size_t len = ZSTD_compress(p, bound, body, body_len, LEVEL);
 	if (ZSTD_isError(len))
 		return vmop_error_new(VMOP_ERROR_OS, "compressing symbols: %s",
@@ -131,13 +132,13 @@ static struct vmop_error *read_body(const uint8_t *p, const uint8_t *end,
 {
 	uint64_t offset = 0, step;
 	for (size_t i = 0; i < n; i++) {
-		p = vmop_pack_get_varint(p, end, &step);
+		p = vmop_varint_get(p, end, &step);
 		if (!p || __builtin_add_overflow(offset, step, &offset))
 			return corrupt("an offset");
 		symbols[i].offset = offset;
 	}
 	for (size_t i = 0; i < n; i++) {
-		p = vmop_pack_get_varint(p, end, &symbols[i].len_bytes);
+		p = vmop_varint_get(p, end, &symbols[i].len_bytes);
 		if (!p)
 			return corrupt("a length");
 	}
@@ -168,8 +169,8 @@ static struct vmop_error *read_head(const void *blob, size_t len_bytes, struct h
 	if (len_bytes < 1 || (*p != ALL_VERSION && *p != SAMPLED_VERSION))
 		return corrupt("unknown version");
 	p++;
-	p = vmop_pack_get_varint(p, end, &ret->n);
-	p = p ? vmop_pack_get_varint(p, end, &ret->body_len) : NULL;
+	p = vmop_varint_get(p, end, &ret->n);
+	p = p ? vmop_varint_get(p, end, &ret->body_len) : NULL;
 	/* A symbol has at least four bytes of body. */
 	if (!p || ret->n < 1 || ret->n > VMOP_SYMBOLS_MAX ||
 	    ret->body_len > VMOP_SYMBOLS_MAX_BODY_BYTES || ret->n > ret->body_len / 4)

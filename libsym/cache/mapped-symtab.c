@@ -6,12 +6,29 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+/* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
+#define HASH_NONFATAL_OOM 1
+/* The keys are different indexes below 2^23: an odd factor spreads them. */
+#define HASH_FUNCTION(key, len, hash)                                                              \
+	do {                                                                                       \
+		(hash) = *(const uint32_t *)(key)*2654435761u >> 7;                                \
+	} while (0)
+#include <uthash.h>
+
+/* A symbol that was found. They are few, so they are not kept in an array of all symbols. */
+struct found {
+	struct vmop_symbol symbol;
+	uint32_t index;
+	UT_hash_handle hh;
+};
+
 struct vmop_mapped_symtab {
 	char *start;
 	struct vmop_mapped_layout layout;
 	struct vmop_mapped_sizes sizes;
-	bool *is_checked;	     /* of each page, in the order of the hashes */
-	struct vmop_symbol *symbols; /* n; those without a name are not filled in yet */
+	bool *is_checked;	 /* of each page, in the order of the hashes */
+	struct found *found;	 /* by index */
+	struct vmop_symbol *all; /* n, copies; NULL: not wanted yet */
 	bool is_damaged;
 	struct vmop_symtab *(*remake)(void *arg);
 	void *remake_arg;
@@ -62,11 +79,6 @@ uint64_t vmop_mapped_hash(const void *page, size_t len_bytes)
 
 /* ---- memory -------------------------------------------------------------------- */
 
-static size_t symbols_bytes(const struct vmop_mapped_sizes *sizes)
-{
-	return (sizes->n + 1) * sizeof(struct vmop_symbol);
-}
-
 static size_t n_pages(const struct vmop_mapped_sizes *sizes)
 {
 	size_t n = 0;
@@ -75,19 +87,15 @@ static size_t n_pages(const struct vmop_mapped_sizes *sizes)
 	return n;
 }
 
-/* Return bytes of zeros that take memory only when they are touched, or NULL. */
-static void *map_zeros(size_t len_bytes)
-{
-	void *start = mmap(NULL, len_bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return start == MAP_FAILED ? NULL : start;
-}
-
 static void destroy(void *arg)
 {
 	struct vmop_mapped_symtab *mapped = arg;
-	if (mapped->symbols)
-		munmap(mapped->symbols, symbols_bytes(&mapped->sizes));
+	struct found *found, *next;
+	HASH_ITER (hh, mapped->found, found, next) {
+		HASH_DEL(mapped->found, found);
+		free(found);
+	}
+	free(mapped->all);
 	munmap(mapped->start, mapped->layout.end);
 	vmop_symtab_destroy(mapped->whole);
 	free(mapped->is_checked);
@@ -167,37 +175,65 @@ static const char *name_at(struct vmop_mapped_symtab *mapped, size_t at)
 
 /* ---- look-ups ---------------------------------------------------------------- */
 
-/* Fill in the symbol at index from the file, or from the new table. Return NULL without both. */
-static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index)
+/* Read the symbol at index from the file, or from the new table. Return false without both. */
+static bool read_symbol(struct vmop_mapped_symtab *mapped, size_t index, struct vmop_symbol *ret)
 {
-	if (index >= mapped->sizes.n)
-		return NULL;
-	struct vmop_symbol *symbol = &mapped->symbols[index];
-	if (symbol->name)
-		return symbol;
-	const struct vmop_mapped_symbol *stored =
-		mapped->whole ? NULL : item_at(mapped, VMOP_MAPPED_SYMBOLS, index);
+	if (mapped->whole) {
+		size_t n;
+		const struct vmop_symbol *symbols = vmop_symtab_symbols(mapped->whole, &n);
+		if (index < n)
+			*ret = symbols[index];
+		return index < n;
+	}
+	const struct vmop_mapped_symbol *stored = item_at(mapped, VMOP_MAPPED_SYMBOLS, index);
 	const char *name = stored ? name_at(mapped, stored->name) : NULL;
-	size_t n;
-	if (mapped->whole)
-		*symbol = vmop_symtab_symbols(mapped->whole, &n)[index];
-	else if (name)
-		*symbol = (struct vmop_symbol){
+	if (name)
+		*ret = (struct vmop_symbol){
 			.offset = stored->offset,
 			.len_bytes = stored->len_bytes,
 			.name = name,
 			.type = (char)stored->type,
 		};
-	return symbol->name ? symbol : NULL;
+	return name != NULL;
+}
+
+/* Return the symbol at index, the same one each time, or NULL. */
+static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index)
+{
+	struct found *found;
+	uint32_t key = (uint32_t)index;
+	if (index >= mapped->sizes.n)
+		return NULL;
+	HASH_FIND(hh, mapped->found, &key, sizeof(key), found);
+	if (found)
+		return &found->symbol;
+	found = calloc(1, sizeof(*found));
+	if (!found)
+		return NULL;
+	found->index = key;
+	if (read_symbol(mapped, index, &found->symbol)) {
+		HASH_ADD(hh, mapped->found, index, sizeof(found->index), found);
+		if (found->hh.tbl)
+			return &found->symbol;
+	}
+	free(found);
+	return NULL;
+}
+
+/* Return the index of a symbol that a table found. */
+static size_t index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+{
+	size_t n;
+	if (vmop_mapped_symtab_of(symtab))
+		return ((const struct found *)symbol)->index;
+	return (size_t)(symbol - vmop_symtab_symbols(symtab, &n));
 }
 
 static struct vmop_symtab_run find_in_whole(struct vmop_mapped_symtab *mapped, uint64_t offset)
 {
-	size_t n;
 	struct vmop_symtab_run run = vmop_symtab_find_run(mapped->whole, offset);
 	if (run.symbol)
-		run.symbol = symbol_at(
-			mapped, (size_t)(run.symbol - vmop_symtab_symbols(mapped->whole, &n)));
+		run.symbol = symbol_at(mapped, index_of(mapped->whole, run.symbol));
 	return run;
 }
 
@@ -284,11 +320,17 @@ static struct vmop_symtab_run find_run(void *arg, uint64_t offset)
 static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
 {
 	struct vmop_mapped_symtab *mapped = arg;
-	for (size_t i = 0; i < mapped->sizes.n; i++)
-		if (!symbol_at(mapped, i) && !symbol_at(mapped, i)) /* again: it can be remade */
-			mapped->symbols[i].name = "";
 	*ret_n = mapped->sizes.n;
-	return mapped->symbols;
+	if (mapped->all)
+		return mapped->all;
+	mapped->all = calloc(mapped->sizes.n + 1, sizeof(*mapped->all));
+	if (!mapped->all)
+		*ret_n = 0;
+	for (size_t i = 0; i < *ret_n; i++)
+		if (!read_symbol(mapped, i, &mapped->all[i]) &&
+		    !read_symbol(mapped, i, &mapped->all[i])) /* again: it can be remade */
+			mapped->all[i].name = "";
+	return mapped->all;
 }
 
 /* ---- the table --------------------------------------------------------------- */
@@ -313,9 +355,8 @@ struct vmop_error *vmop_mapped_symtab_create(void *start, const struct vmop_mapp
 		.layout = *layout,
 		.sizes = *sizes,
 		.is_checked = calloc(n_pages(sizes) + 1, sizeof(bool)),
-		.symbols = map_zeros(symbols_bytes(sizes)),
 	};
-	if (!mapped->is_checked || !mapped->symbols) {
+	if (!mapped->is_checked) {
 		destroy(mapped);
 		return &vmop_error_no_memory;
 	}

@@ -10,7 +10,8 @@
  * million.
  *
  * A damaged page is found when it is needed. The table is then made again by a function of the
- * resolver. A symbol keeps its place in memory, because readers compare symbols by it.
+ * resolver. A symbol that was found keeps its place in memory, because readers compare symbols by
+ * it. vmop_symtab_symbols() gives copies.
  *
  * One thread at a time.
  */
@@ -31,7 +32,7 @@ struct vmop_mapped_symbol {
 };
 
 /* No span and no symbol crosses the end of a page. */
-#define VMOP_MAPPED_PAGE_BYTES ((size_t)12288)
+#define VMOP_MAPPED_PAGE_BYTES ((size_t)1536)
 #define VMOP_MAPPED_SPANS_PER_PAGE (VMOP_MAPPED_PAGE_BYTES / sizeof(struct vmop_symtab_span))
 
 _Static_assert(sizeof(struct vmop_mapped_symbol) == 24 && sizeof(struct vmop_symtab_span) == 24 &&

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "libsym/cache/cache-file.h"
 #include "libsym/cache/cache-trim.h"
 #include "libsym/cache/mapped-symtab.h"
 #include "libutil/cleanup.h"
@@ -20,7 +21,7 @@
 #include "libutil/io.h"
 
 /* Change it with the format, and with every change of the symbols that libsym finds in a file. */
-#define FORMAT 2
+#define FORMAT 3
 
 static const char magic[8] = "vmopsym";
 
@@ -78,14 +79,14 @@ void vmop_symbol_cache_deinit(struct vmop_symbol_cache *cache)
 	*cache = VMOP_SYMBOL_CACHE_NONE;
 }
 
-#define NAME_MAX_BYTES (2 * VMOP_BUILD_ID_MAX_BYTES + 16)
+_Static_assert(2 * VMOP_BUILD_ID_MAX_BYTES + 16 <= VMOP_CACHE_NAME_BYTES, "a file's name fits");
 
 /* Write the name of the key's file: the build-id, and marks of what differs from one. */
-static void name_file(const struct vmop_symbol_cache_key *key, char ret[NAME_MAX_BYTES])
+static void name_file(const struct vmop_symbol_cache_key *key, char ret[VMOP_CACHE_NAME_BYTES])
 {
 	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1];
 	vmop_build_id_format(&key->build_id, hex);
-	snprintf(ret, NAME_MAX_BYTES, "%s%s%s", hex, key->addresses ? ".addr" : "",
+	snprintf(ret, VMOP_CACHE_NAME_BYTES, "%s%s%s", hex, key->addresses ? ".addr" : "",
 		 key->is_file ? ".file" : "");
 }
 
@@ -183,16 +184,15 @@ struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
 					  const struct vmop_symbol_cache_key *key,
 					  struct vmop_symtab **ret)
 {
-	char name[NAME_MAX_BYTES];
+	char name[VMOP_CACHE_NAME_BYTES];
 	struct stat st;
 	*ret = NULL;
 	if (cache->dir_fd < 0 || !key->build_id.len_bytes)
 		return NULL;
 	name_file(key, name);
 	_cleanup_close_ int fd =
-		openat(cache->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !vmop_uid_is_trusted(st.st_uid) ||
-	    vmop_others_may_write(&st) || (uint64_t)st.st_size > max_file_bytes(cache))
+		vmop_cache_file_open(cache->dir_fd, name, max_file_bytes(cache), &st);
+	if (fd < 0)
 		return NULL;
 	struct vmop_error *err = map_table(fd, (uint64_t)st.st_size, key, ret);
 	if (*ret)
@@ -203,7 +203,7 @@ struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
 void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
 			      const struct vmop_symbol_cache_key *key)
 {
-	char name[NAME_MAX_BYTES];
+	char name[VMOP_CACHE_NAME_BYTES];
 	name_file(key, name);
 	if (cache->dir_fd >= 0)
 		unlinkat(cache->dir_fd, name, 0);
@@ -293,20 +293,6 @@ static bool lay_out(const struct vmop_symtab *symtab, struct header *header, uin
 	return true;
 }
 
-/* Write the file beside its place and rename it. Without fsync: a damaged file is written anew. */
-static void replace_file(int dir_fd, const char *name, const struct file_image *file)
-{
-	char part[NAME_MAX_BYTES + 32];
-	snprintf(part, sizeof(part), "%s.%ld" VMOP_CACHE_PART_SUFFIX, name, (long)getpid());
-	_cleanup_close_ int fd =
-		openat(dir_fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	if (vmop_io_write_full(fd, file->bytes, file->len_bytes) != (ssize_t)file->len_bytes ||
-	    renameat(dir_fd, part, dir_fd, name))
-		unlinkat(dir_fd, part, 0);
-}
-
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,
 			    const struct vmop_symtab *symtab)
@@ -320,7 +306,7 @@ void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 		.saved_s = now_s(),
 	};
 	struct file_image file;
-	char name[NAME_MAX_BYTES];
+	char name[VMOP_CACHE_NAME_BYTES];
 	if (cache->dir_fd < 0 || !key->build_id.len_bytes || vmop_mapped_symtab_of(symtab))
 		return;
 	memcpy(header.magic, magic, sizeof(magic));
@@ -330,5 +316,5 @@ void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 	_cleanup_free_ char *bytes = file.bytes;
 	cache->has_saved = true;
 	name_file(key, name);
-	replace_file(cache->dir_fd, name, &file);
+	vmop_cache_file_replace(cache->dir_fd, name, file.bytes, file.len_bytes);
 }

@@ -2,8 +2,11 @@
 #include "libsym/elf/image-file.h"
 
 #include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -11,6 +14,7 @@
 #include <lzma.h>
 #endif
 
+#include "libsym/elf/unpack.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
@@ -47,10 +51,85 @@ struct vmop_error *vmop_image_file_open(int root_fd, const char *path,
 	return err ? err : vmop_image_file_open_fd(fd, path, budget, ret);
 }
 
+/* Read the compressed file at fd and unpack it. */
+static struct vmop_error *unpack(int fd, const char *path, struct vmop_sym_budget *budget,
+				 struct vmop_unpacked *ret)
+{
+	struct stat status;
+	if (fstat(fd, &status))
+		return vmop_error_os(errno, "%s", path);
+	uint64_t len_bytes = (uint64_t)status.st_size;
+	if (!vmop_sym_budget_take_read(budget, len_bytes) ||
+	    !vmop_sym_budget_take_memory(budget, len_bytes))
+		return vmop_sym_budget_error(budget, path);
+	_cleanup_free_ char *packed = malloc(len_bytes + 1);
+	struct vmop_error *err = packed ? NULL : &vmop_error_no_memory;
+	if (!err && vmop_io_pread_full(fd, packed, len_bytes, 0) != (ssize_t)len_bytes)
+		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s: cannot be read", path);
+	if (!err)
+		err = vmop_unpack(packed, len_bytes, path, budget, ret);
+	vmop_sym_budget_give_memory(budget, len_bytes);
+	return err || ret->bytes
+		       ? err
+		       : vmop_error_new(VMOP_ERROR_CORRUPT, "%s: its compression is damaged", path);
+}
+
+/* Move the content into an unnamed file. */
+static struct vmop_error *store(const struct vmop_unpacked *unpacked, const char *path, int *ret_fd)
+{
+	_cleanup_close_ int fd = memfd_create("module", MFD_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s: memfd_create", path);
+	ssize_t n = vmop_io_write_full(fd, unpacked->bytes, unpacked->len_bytes);
+	if (n != (ssize_t)unpacked->len_bytes)
+		return vmop_error_os(errno, "%s: a copy in memory", path);
+	*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
+}
+
+static struct vmop_error *open_unpacked(int fd, const char *path, struct vmop_sym_budget *budget,
+					struct vmop_image_file **ret)
+{
+	_cleanup_(vmop_unpacked_deinit) struct vmop_unpacked unpacked = {0};
+	int copy_fd;
+	struct vmop_error *err = unpack(fd, path, budget, &unpacked);
+	if (!err)
+		err = store(&unpacked, path, &copy_fd);
+	uint64_t len_bytes = unpacked.len_bytes;
+	vmop_unpacked_deinit(&unpacked);
+	if (err)
+		return err;
+	/* The content's memory is charged once: it was freed, and no more is taken than that. */
+	vmop_sym_budget_take_memory(budget, len_bytes);
+	err = vmop_image_file_open_fd(copy_fd, path, budget, ret);
+	if (err)
+		vmop_sym_budget_give_memory(budget, len_bytes);
+	else
+		(*ret)->charged_bytes = len_bytes;
+	return err;
+}
+
+struct vmop_error *vmop_image_file_open_packed(int root_fd, const char *path,
+					       struct vmop_sym_budget *budget,
+					       struct vmop_image_file **ret)
+{
+	char magic[VMOP_PACKED_MAGIC_BYTES];
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err = vmop_elf_open_path(root_fd, path, &fd);
+	if (err)
+		return err;
+	ssize_t n = vmop_io_pread_full(fd, magic, sizeof(magic), 0);
+	return n > 0 && vmop_is_packed(magic, (size_t)n)
+		       ? open_unpacked(fd, path, budget, ret)
+		       : vmop_image_file_open_fd(vmop_steal_fd(&fd), path, budget, ret);
+}
+
 void vmop_image_file_close(struct vmop_image_file *file)
 {
 	if (!file)
 		return;
+	if (file->charged_bytes)
+		vmop_sym_budget_give_memory(file->elf->budget, file->charged_bytes);
 	vmop_elf_destroy(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);

@@ -11,6 +11,7 @@ struct vmop_image_file {
 	char *path; /* as passed to open(2) */
 	struct vmop_elf_file *elf;
 	struct vmop_build_id build_id;
+	uint64_t charged_bytes; /* memory of an unpacked copy, which fd is then */
 };
 
 /*
@@ -23,6 +24,13 @@ struct vmop_error *vmop_image_file_open(int root_fd, const char *path,
 /* Do the same for an open file. Takes ownership of fd, also on error. */
 struct vmop_error *vmop_image_file_open_fd(int fd, const char *path, struct vmop_sym_budget *budget,
 					   struct vmop_image_file **ret);
+/*
+ * Do the same for the file at path, which may be compressed as a whole (libsym/elf/unpack.h). A
+ * damaged one is VMOP_ERROR_CORRUPT.
+ */
+struct vmop_error *vmop_image_file_open_packed(int root_fd, const char *path,
+					       struct vmop_sym_budget *budget,
+					       struct vmop_image_file **ret);
 void vmop_image_file_close(struct vmop_image_file *file); /* NULL is allowed */
 
 static inline void vmop_image_file_cleanup(struct vmop_image_file **file)

@@ -8,7 +8,7 @@
  *   code-images   lines, inlined functions and bytes of the images, from files or the session
  *   source-file   finds and reads source files
  *   code-places     the line of each sampled address
- *   disassembly   bytes to instructions
+ *   disassembly   bytes to instructions; open-fields names what a module's file leaves open
  *   by-file, by-function   make blocks of notes: of a source file, or of a function
  *   listing       prints blocks for people; note-sheet makes a sheet of them for programs
  *   source-tree   writes a file for each source file (--output-dir)

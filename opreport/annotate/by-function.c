@@ -6,6 +6,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/progress.h"
 #include "opreport/annotate/annotation.h"
+#include "opreport/annotate/open-fields.h"
 #include "opreport/query/idle.h"
 
 /* The most bytes of a function that are disassembled. */
@@ -239,23 +240,36 @@ static size_t stretch(const struct vmop_code_bytes *code, size_t at)
 	return end - at;
 }
 
+/* Add an instruction, with the name of what its first open field refers to. */
+static struct vmop_error *add_instruction(struct making *making,
+					  const struct vmop_instruction *instruction, uint64_t base)
+{
+	const struct vmop_code_bytes *code = &making->code;
+	uint64_t offset = instruction->address - base, end = offset + instruction->len_bytes;
+	const char *text = instruction->text;
+	struct vmop_code_field field;
+	struct vmop_error *err = NULL;
+	if (code->n_open &&
+	    vmop_code_images_field(making->annotation->places->images,
+				   vmop_code_place_image(making->row), offset, end, &field) &&
+	    code->is_open[field.offset - making->start])
+		err = vmop_open_field_text(making->annotation, instruction, &field, base, &text);
+	return err ? err : add_code(making, offset, end, text);
+}
+
 static struct vmop_error *disassemble(struct making *making, struct vmop_disassembler *with)
 {
 	const struct vmop_code_bytes *code = &making->code;
+	uint64_t base = vmop_row_image(making->annotation->result, making->row)->base;
 	struct vmop_error *err = add_addresses(making, making->start);
 	for (size_t at = 0, end; at < code->len_bytes && !err; at = end) {
 		struct vmop_instruction instruction;
 		end = at + stretch(code, at);
 		while (code->is_known[at] && at < end && !err) {
-			vmop_disassembler_next(
-				with, code->bytes + at, end - at,
-				vmop_row_image(making->annotation->result, making->row)->base +
-					making->start + at,
-				&instruction);
-			uint64_t offset = making->start + at;
+			vmop_disassembler_next(with, code->bytes + at, end - at,
+					       base + making->start + at, &instruction);
 			at += instruction.len_bytes;
-			err = add_code(making, offset, offset + instruction.len_bytes,
-				       instruction.text);
+			err = add_instruction(making, &instruction, base);
 		}
 		if (!err)
 			err = add_addresses(making, making->start + end);
@@ -263,9 +277,12 @@ static struct vmop_error *disassemble(struct making *making, struct vmop_disasse
 	return err ? err : add_addresses(making, UINT64_MAX);
 }
 
-/* Return where the known bytes come from, or NULL: only from the file. */
+/* Return where the known bytes come from, or NULL: only from a file that is complete. */
 static const char *origin_of(const struct vmop_code_bytes *code)
 {
+	if (!code->n_stored && code->n_open)
+		return "the code of the module's file: names stand for addresses that the kernel "
+		       "filled in, and the kernel may have patched other code";
 	if (!code->n_stored)
 		return NULL;
 	if (code->has_changed)

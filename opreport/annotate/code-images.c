@@ -105,6 +105,16 @@ static struct vmop_error *find_ref(const struct vmop_code_images *images, size_t
 	return err;
 }
 
+/* Return a reason with a remedy why a module has no code, unless the session has some. */
+static const char *no_code_of_module(const char *why)
+{
+	return why && strcmp(why, "no such file") != 0
+		       ? why
+		       : "neither the session nor a file has it: --image-path, or --root for "
+			 "/lib/modules, gives the module's file; vmopcontrol --code=SIZE stores "
+			 "more";
+}
+
 /* Return a reason with a remedy in place of one of libsym's. */
 static const char *with_remedy(const struct vmop_code_images *images, size_t image, const char *why)
 {
@@ -199,6 +209,7 @@ void vmop_code_bytes_deinit(struct vmop_code_bytes *code)
 {
 	free(code->bytes);
 	free(code->is_known);
+	free(code->is_open);
 	*code = (struct vmop_code_bytes){0};
 }
 
@@ -211,14 +222,16 @@ static struct vmop_error *open_code(struct vmop_code_images *images, size_t numb
 		close_files(images);
 	image->has_code = true;
 	image->no_code = why_no_file(images, number);
-	if (!has_file(images, number))
-		return NULL;
-	const struct vmop_image_ref ref = vmop_symbols_ref(images->result->symbols, number);
-	struct vmop_error *err =
-		vmop_image_code_open(vmop_symbols_resolver(images->result->symbols), &ref,
-				     &image->code, &image->no_code);
+	struct vmop_image_ref ref;
+	bool can_have;
+	struct vmop_error *err = find_ref(images, number, &ref, &can_have);
+	if (err || !can_have)
+		return err;
+	err = vmop_image_code_open(vmop_symbols_resolver(images->result->symbols), &ref,
+				   &image->code, &image->no_code);
 	if (!image->code)
-		image->no_code = with_remedy(images, number, image->no_code);
+		image->no_code = ref.is_module ? no_code_of_module(image->no_code)
+					       : with_remedy(images, number, image->no_code);
 	images->n_open += image->code != NULL;
 	return err;
 }
@@ -245,7 +258,9 @@ struct overlay {
 static void take_byte(const struct overlay *overlay, uint64_t at, uint8_t byte)
 {
 	struct vmop_code_bytes *code = overlay->code;
-	bool differs = code->is_known[at] && code->bytes[at] != byte;
+	bool differs = code->is_known[at] && !code->is_open[at] && code->bytes[at] != byte;
+	code->n_open -= code->is_open[at];
+	code->is_open[at] = false;
 	if (overlay->is_stored[at])
 		code->has_changed |= differs;
 	else
@@ -288,8 +303,7 @@ static struct vmop_error *why_not_stored(struct vmop_db *db, const char **ret)
 /* Return whether only the session can have an image's code. */
 static bool is_only_stored(enum vmop_image_kind kind)
 {
-	return kind == VMOP_IMAGE_ANON || kind == VMOP_IMAGE_MODULE || kind == VMOP_IMAGE_BPF ||
-	       kind == VMOP_IMAGE_TRAMPOLINE;
+	return kind == VMOP_IMAGE_ANON || kind == VMOP_IMAGE_BPF || kind == VMOP_IMAGE_TRAMPOLINE;
 }
 
 /* Read the bytes that the session has of code as it was in memory. */
@@ -313,6 +327,27 @@ static struct vmop_error *read_stored(const struct vmop_code_images *images, siz
 	return err ? vmop_catalog_blame(err, catalog, item->session) : NULL;
 }
 
+/* Mark the bytes of code that the file leaves open. */
+static void mark_open(const struct image *item, uint64_t offset, struct vmop_code_bytes *code)
+{
+	struct vmop_code_field field;
+	uint64_t end = offset + code->n_known, at = offset;
+	for (; vmop_image_code_field(item->code, at, end, &field); at = field.offset + 1) {
+		uint64_t first = field.offset - offset;
+		for (uint64_t i = first; i < first + field.len_bytes && i < code->n_known; i++) {
+			code->n_open += !code->is_open[i];
+			code->is_open[i] = true;
+		}
+	}
+}
+
+bool vmop_code_images_field(const struct vmop_code_images *images, size_t image, uint64_t offset,
+			    uint64_t end, struct vmop_code_field *ret)
+{
+	const struct image *item = &images->images[image];
+	return item->code && vmop_image_code_field(item->code, offset, end, ret);
+}
+
 struct vmop_error *vmop_code_images_read(struct vmop_code_images *images, size_t image,
 					 uint64_t offset, size_t len_bytes,
 					 struct vmop_code_bytes *ret)
@@ -322,14 +357,16 @@ struct vmop_error *vmop_code_images_read(struct vmop_code_images *images, size_t
 	*ret = (struct vmop_code_bytes){.len_bytes = len_bytes,
 					.bytes = calloc(1, len_bytes + 1),
 					.is_known = calloc(len_bytes + 1, sizeof(bool)),
+					.is_open = calloc(len_bytes + 1, sizeof(bool)),
 					.machine = machine_of_session(images, image)};
-	if (!err && (!ret->bytes || !ret->is_known))
+	if (!err && (!ret->bytes || !ret->is_known || !ret->is_open))
 		err = &vmop_error_no_memory;
 	if (!err && item->code) {
 		ret->has_file = true;
 		ret->machine = vmop_image_code_machine(item->code);
 		ret->n_known = vmop_image_code_read(item->code, offset, ret->bytes, len_bytes);
 		memset(ret->is_known, true, ret->n_known);
+		mark_open(item, offset, ret);
 	}
 	if (!err && ret->n_known < len_bytes)
 		ret->why = item->code ? "outside of the file's code" : item->no_code;

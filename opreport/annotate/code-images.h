@@ -47,6 +47,8 @@ struct vmop_code_bytes {
 	 * file's, and n_differing are others than those.
 	 */
 	size_t n_stored, n_differing;
+	bool *is_open; /* of len_bytes; true: the file leaves a module's byte to the kernel */
+	size_t n_open;
 	enum vmop_machine machine;
 	bool has_file;
 	bool has_changed; /* the session has several versions; bytes are of the last one */
@@ -58,5 +60,12 @@ void vmop_code_bytes_deinit(struct vmop_code_bytes *code);
 struct vmop_error *vmop_code_images_read(struct vmop_code_images *images, size_t image,
 					 uint64_t offset, size_t len_bytes,
 					 struct vmop_code_bytes *ret);
+
+/*
+ * Set *ret to the first field in [offset, end) that the file of an image leaves open, for the image
+ * that was read last. Return false without one.
+ */
+bool vmop_code_images_field(const struct vmop_code_images *images, size_t image, uint64_t offset,
+			    uint64_t end, struct vmop_code_field *ret);
 
 #endif

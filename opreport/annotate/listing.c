@@ -261,8 +261,8 @@ static struct vmop_error *put_note(struct line *line, const struct printing *pri
 	if (note->is_code) {
 		fprintf(line->out, "  %s%12" PRIx64 "  ", printing->options->is_mixed ? "  " : "",
 			note->address);
-		fputs(note->text ? note->text : "(no code)", line->out);
-		if (note->inlined && (!before || before->inlined != note->inlined)) {
+		err = put_text(line, note->text ? note->text : "(no code)");
+		if (!err && note->inlined && (!before || before->inlined != note->inlined)) {
 			fputs("  ; inlined: ", line->out);
 			err = put_text(line, note->inlined);
 		}

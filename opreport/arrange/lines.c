@@ -10,6 +10,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/stack-end.h"
+#include "opreport/arrange/losses.h"
 #include "opreport/arrange/report-open.h"
 #include "opreport/output/time-text.h"
 #include "opreport/stacks/frame.h"
@@ -71,7 +72,10 @@ static struct vmop_error *add_session_line(struct vmop_report *report,
 	return add_line(report, "session %s%s%s%s%s%s%s%s%s%s", facts->name, has_host ? " of " : "",
 			facts->hostname, *facts->kernel ? ": " : "", facts->kernel,
 			*facts->machine ? " " : "", facts->machine, *facts->cpus ? ", " : "",
-			facts->cpus, *facts->cpus ? " CPUs" : "");
+			facts->cpus,
+			!*facts->cpus		    ? ""
+			: !strcmp(facts->cpus, "1") ? " CPU"
+						    : " CPUs");
 }
 
 /* Add the part of [start_ns, end_ns) that the specs select. */
@@ -282,44 +286,11 @@ static struct vmop_error *add_ratio_line(struct vmop_report *report, const struc
 			value.low, value.high);
 }
 
-/*
- * Set losses to "lost 12, throttled 3": sums over domains and events. They are of the whole session
- * also where the report is of a part of its time.
- */
 static struct vmop_error *find_losses(struct vmop_report *report)
 {
-	const struct vmop_catalog *catalog = &report->result->catalog;
-	struct writer writer;
-	struct vmop_error *err = writer_begin(&writer);
-	if (err)
-		return err;
-	bool any = false;
-	size_t n = 0;
-	uint64_t others = 0;
-	for (size_t i = 0, next; i < catalog->n_losses; i = next) { /* sorted by name */
-		const char *name = catalog->losses[i].name;
-		uint64_t count = 0;
-		for (next = i; next < catalog->n_losses; next++) {
-			if (strcmp(catalog->losses[next].name, name) != 0)
-				break;
-			count += catalog->losses[next].count;
-		}
-		if (count && n++ < NAMED_MAX)
-			fprintf(writer.out, "%s%s %" PRIu64, any ? ", " : "", name, count);
-		else
-			others += count;
-		any = any || count;
-	}
-	if (n > NAMED_MAX)
-		fprintf(writer.out, ", and %zu more names %" PRIu64, n - NAMED_MAX, others);
 	const struct vmop_choice *choice = &report->result->choice;
-	if (any && (choice->from_ns || choice->to_ns))
-		fprintf(writer.out, " (in the whole session%s)",
-			catalog->n_sessions > 1 ? "s" : "");
-	const char *text;
-	err = writer_end(&writer, &report->arena, &text);
-	report->losses = !err && any ? text : NULL;
-	return err;
+	return vmop_losses_describe(&report->result->catalog, choice->from_ns || choice->to_ns,
+				    &report->arena, &report->losses);
 }
 
 static int compare_image_names(const void *a, const void *b, void *catalog)

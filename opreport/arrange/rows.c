@@ -232,7 +232,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 				 : compare_by(order->result, arrangement->sort[i], x, y);
 	if (!result)
 		result = compare_samples(order->result, x, y);
-	if (!result)
+	if (!result && x->group != y->group) /* groups are interned */
 		result = memcmp(x->group, y->group, sizeof(*x->group));
 	if (!result)
 		result = compare_numbers(x->address, y->address);

@@ -155,6 +155,15 @@ static struct vmop_error *place(struct sum *sums, size_t n, size_t n_max, size_t
 	return NULL;
 }
 
+/* Return how many series get a place. A rest of one would take as much room as its name. */
+static size_t max_series(const struct filling *filling)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < filling->n_series; i++)
+		n += filling->series[i].weight != 0;
+	return n <= GOOD_SERIES ? GOOD_SERIES : GOOD_SERIES - 1;
+}
+
 /* Add a row's counts to the picture's. */
 static void add_row(struct filling *filling, const struct vmop_row *row, size_t column)
 {
@@ -291,7 +300,8 @@ struct vmop_error *vmop_chart_rows_fill(struct vmop_report_chart *chart)
 	if (!err)
 		err = place(filling.categories, filling.n_categories, n_max, &filling.n_shown[0]);
 	if (!err)
-		err = place(filling.series, filling.n_series, GOOD_SERIES - 1, &filling.n_shown[1]);
+		err = place(filling.series, filling.n_series, max_series(&filling),
+			    &filling.n_shown[1]);
 	if (!err)
 		err = add_counts(&filling);
 	if (!err)

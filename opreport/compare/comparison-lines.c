@@ -40,7 +40,7 @@ static void print_sessions(FILE *out, const struct vmop_side *side)
 	if (*facts->kernel)
 		fprintf(out, ": %s %s", facts->kernel, facts->machine);
 	if (*facts->cpus)
-		fprintf(out, ", %s CPUs", facts->cpus);
+		fprintf(out, ", %s CPU%s", facts->cpus, strcmp(facts->cpus, "1") ? "s" : "");
 	fprintf(out, ", from %s", start);
 	size_t n_open = 0;
 	for (size_t s = 0; s < catalog->n_sessions; s++)

@@ -11,9 +11,8 @@ enum { FIRST_CAPACITY = 1024 };
 static bool begin_anew(struct vmop_run_memo *memo)
 {
 	size_t capacity = memo->capacity ? memo->capacity * 4 : FIRST_CAPACITY;
-	memo->n = 0;
 	if (capacity > VMOP_RUN_MEMO_MAX_RUNS) {
-		memset(memo->buckets, 0, memo->capacity * sizeof(*memo->buckets));
+		vmop_run_memo_clear(memo);
 		return true;
 	}
 	vmop_run_memo_deinit(memo);
@@ -37,6 +36,13 @@ void vmop_run_memo_put(struct vmop_run_memo *memo, uint64_t offset, const struct
 	*put = *run;
 	put->next = *bucket;
 	*bucket = (uint32_t)memo->n;
+}
+
+void vmop_run_memo_clear(struct vmop_run_memo *memo)
+{
+	if (memo->n)
+		memset(memo->buckets, 0, memo->capacity * sizeof(*memo->buckets));
+	memo->n = 0;
 }
 
 void vmop_run_memo_deinit(struct vmop_run_memo *memo)

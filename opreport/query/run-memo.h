@@ -60,6 +60,9 @@ static inline const struct vmop_run *vmop_run_memo_find(const struct vmop_run_me
 /* Store a run, for the block of an offset in it.  Without memory, nothing is stored. */
 void vmop_run_memo_put(struct vmop_run_memo *memo, uint64_t offset, const struct vmop_run *run);
 
+/* Forget all runs.  A memo of few runs stays in the CPU's caches. */
+void vmop_run_memo_clear(struct vmop_run_memo *memo);
+
 /* Forget all runs; frees the memory. */
 void vmop_run_memo_deinit(struct vmop_run_memo *memo);
 

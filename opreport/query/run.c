@@ -98,6 +98,7 @@ static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop
 	if (choice->is_empty)
 		return NULL;
 	apart.needs_no_times = !walk->query->sink && !(walk->query->dimensions & VMOP_BY_TIME);
+	walk->is_by_image = apart.needs_no_times;
 	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
 	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
 	const struct vmop_sample_sink *sink = walk->query->sink;

@@ -307,6 +307,7 @@ bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 	struct image_symbols *image = &symbols->images[index];
 	if (!vmop_idle_is_possible(vmop_catalog_image(symbols->catalog, index)->kind))
 		return false;
+	/* A kernel's table comes from the session: it finds symbols of its array. */
 	size_t n;
 	const struct vmop_symbol *first = vmop_symtab_symbols(symtab, &n);
 	size_t at = (size_t)(symbol - first);

@@ -311,6 +311,8 @@ static struct vmop_error *find_last(struct vmop_query_walk *walk,
 	    !memcmp(&last->key, key, offsetof(struct vmop_db_chunk_key, stack)))
 		return NULL;
 	const char *why;
+	if (walk->is_by_image && key->image.number != last->key.image.number)
+		vmop_run_memo_clear(&walk->memo);
 	*last = (struct vmop_query_last_piece){.is_known = true, .time_slot = walk->time_slot};
 	memcpy(&last->key, key, sizeof(*key)); /* with its padding */
 	struct vmop_error *err = place_of(walk, key, &last->place, &last->is_wanted);

@@ -44,6 +44,7 @@ struct vmop_query_walk {
 	struct vmop_result *result;
 	size_t session;	    /* index of the session that is being read */
 	uint32_t time_slot; /* of the piece that is being read, with VMOP_BY_TIME */
+	bool is_by_image;   /* the pieces of an image follow one another */
 	bool merges_tasks;  /* the store summed all tasks except the idle one */
 	struct vmop_progress progress;
 	uint64_t done;

@@ -127,7 +127,7 @@ static void put_keys(const struct vmop_top_view *view)
 static void put_help(void)
 {
 	static const char *const lines[] = {
-		"vmoptop: keys (any key goes back)",
+		"vmoptop: keys (q quits, any other key goes back)",
 		"",
 		"d t i s       rows by domain, task, image, symbol",
 		"c             rows by certainty of the attribution to guests' programs",

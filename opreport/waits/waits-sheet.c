@@ -107,7 +107,8 @@ struct vmop_waits_sheet {
 	struct row *wholes; /* of the guest or vCPU of each */
 	size_t n;
 	char line[160], exits_line[320];
-	const char *lines[2];
+	char *losses_line; /* heap */
+	const char *lines[3];
 	struct vmop_sheet sheet;
 };
 
@@ -342,8 +343,9 @@ static void set_columns(struct vmop_sheet *sheet, enum vmop_waits_table table)
 	sheet->n_columns = of[table].n;
 }
 
-static void set_lines(struct vmop_waits_sheet *sheet)
+static struct vmop_error *set_lines(struct vmop_waits_sheet *sheet)
 {
+	const char *losses = sheet->facts->losses;
 	const char *no_exits = sheet->facts->no_exits;
 	snprintf(sheet->line, sizeof(sheet->line),
 		 "Time of guests' vCPUs; %% of time is of all their time, exits are a part of "
@@ -354,7 +356,13 @@ static void set_lines(struct vmop_waits_sheet *sheet)
 			 no_exits);
 		sheet->lines[sheet->sheet.n_lines++] = sheet->exits_line;
 	}
+	if (asprintf(&sheet->losses_line, "losses: %s", losses ? losses : "none") < 0) {
+		sheet->losses_line = NULL;
+		return &vmop_error_no_memory;
+	}
+	sheet->lines[sheet->sheet.n_lines++] = sheet->losses_line;
 	sheet->sheet.lines = sheet->lines;
+	return NULL;
 }
 
 struct vmop_error *vmop_waits_sheet_create(struct vmop_waits_facts_of *facts,
@@ -367,12 +375,13 @@ struct vmop_error *vmop_waits_sheet_create(struct vmop_waits_facts_of *facts,
 		return &vmop_error_no_memory;
 	sheet->facts = facts;
 	struct vmop_error *err = fill(sheet, table);
+	if (!err)
+		err = set_lines(sheet);
 	if (err) {
 		vmop_waits_sheet_destroy(sheet);
 		return err;
 	}
 	set_columns(&sheet->sheet, table);
-	set_lines(sheet);
 	sheet->sheet.n_rows = sheet->n;
 	sheet->sheet.values = values;
 	sheet->sheet.data = sheet;
@@ -386,6 +395,7 @@ void vmop_waits_sheet_destroy(struct vmop_waits_sheet *sheet)
 		return;
 	free(sheet->rows);
 	free(sheet->wholes);
+	free(sheet->losses_line);
 	free(sheet);
 }
 

@@ -10,6 +10,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
+#include "opreport/arrange/losses.h"
 #include "opreport/arrange/session.h"
 #include "opreport/query/choice.h"
 
@@ -307,6 +308,9 @@ static struct vmop_error *load(const struct vmop_spec *spec, struct vmop_session
 		err = vmop_catalog_load(&ret->catalog, sessions->items, sessions->n, 0, false);
 	if (!err)
 		err = select_time(spec, ret);
+	if (!err)
+		err = vmop_losses_describe(&ret->catalog, ret->from_ns || ret->to_ns,
+					   &ret->catalog.arena, &ret->losses);
 	for (size_t i = 0; i < sessions->n && !err; i++) {
 		struct loading loading = {
 			.ret = ret, .spec = spec, .db = sessions->items[i].db, .session = i};

@@ -40,6 +40,7 @@ struct vmop_waits_facts_of {
 	struct vmop_waits_function *functions; /* by domain, cause, and falling by count */
 	size_t n_functions, functions_capacity;
 	uint64_t from_ns, to_ns; /* that the specs select; CLOCK_REALTIME; to_ns 0: no end */
+	const char *losses;	 /* as vmop_losses_describe() has them; NULL: none */
 	const char *no_exits;	 /* why a session has no exits; NULL: none has a reason */
 };
 

@@ -8,7 +8,9 @@
  *	6	the host checks the claim, and finds it true
  *	7	so many seconds pass
  *	8	the guest ends its connection, and makes a new one
- * The host drives the guest's agent, if it accepted one, after each step.
+ *	9..11	a frame of the types 5 to 7 with the payload, which is filled up to the type's
+ *length 12	the host hands over as many samples as the payload has bytes The host drives the
+ *guest's agent, if it accepted one, after each step.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +110,35 @@ static void accept_claim(struct scene *scene)
 					 (int)syscall(SYS_pidfd_open, getpid(), 0), scene->now_ns);
 }
 
+/* Put a frame whose payload is filled with zeros as far as its type needs. */
+static void put_filled(struct scene *scene, unsigned type, const uint8_t *payload, size_t n)
+{
+	uint8_t filled[256] = {0};
+	memcpy(filled, payload, n);
+	if (type == VMOP_ACTIVE_FRAME_ASK)
+		n = VMOP_ACTIVE_ASK_BYTES;
+	if (type == VMOP_ACTIVE_FRAME_CLOCK)
+		n = VMOP_ACTIVE_CLOCK_BYTES;
+	put_frame(scene, type, filled, n);
+}
+
+static void hand_over(struct scene *scene, size_t n)
+{
+	struct vmop_active_sample samples[256] = {{.address = 1}};
+	const struct vmop_active_batch batch = {.complete_ns = scene->now_ns, .n = n};
+	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
+	size_t len;
+	vmop_active_batch_encode(&batch, samples, bytes, &len);
+	vmop_active_links_hand(scene->links, VMM, bytes, (uint32_t)len);
+}
+
+static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	const struct scene *scene = arg;
+	check(vmm_pid == VMM);
+	ret->host_ns = scene->now_ns;
+}
+
 static void step(struct scene *scene, unsigned kind, const uint8_t *payload, size_t n)
 {
 	static const uint32_t vmm = VMM;
@@ -121,6 +152,10 @@ static void step(struct scene *scene, unsigned kind, const uint8_t *payload, siz
 		accept_claim(scene);
 	else if (kind == 7)
 		scene->now_ns += n * VMOP_NS_PER_S;
+	else if (kind >= 9 && kind <= 11)
+		put_filled(scene, kind - 9 + VMOP_ACTIVE_FRAME_SAMPLES, payload, n);
+	else if (kind == 12)
+		hand_over(scene, n);
 	else
 		connect_guest(scene);
 	vmop_active_links_pump(scene->links, scene->now_ns);
@@ -141,11 +176,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	check(!vmop_active_group_create(vmop_active_links_opener(scene->links), "default",
 					&scene->group));
 	vmop_active_group_set_independent(scene->group);
+	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = scene};
+	vmop_active_links_set_clock(scene->links, &clock);
 	connect_guest(scene);
 	for (size_t at = 0; at + 2 <= len_bytes;) {
 		size_t n = data[at + 1], left = len_bytes - at - 2;
 		n = n < left ? n : left;
-		step(scene, data[at] % 9, data + at + 2, n);
+		step(scene, data[at] % 13, data + at + 2, n);
 		at += 2 + n;
 	}
 	/* Without a connection, no agent is waited for. */

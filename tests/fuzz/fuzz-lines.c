@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as an ELF file with DWARF, or as a module: the source lines at offsets of it. */
+/* Any bytes as an ELF file with DWARF, or as a module: lines at offsets of it, and open fields. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "libsym/dwarf/line-index.h"
 #include "libsym/dwarf/module-place.h"
 #include "libsym/elf/elf-file.h"
+#include "libsym/module-code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
@@ -45,6 +46,24 @@ static struct vmop_error *place(struct vmop_elf_file *elf)
 	return err ? err : vmop_module_place(elf, NULL);
 }
 
+/* Read all open fields of a module's code, in their order. */
+static void read_fields(const struct vmop_elf_file *elf)
+{
+	struct vmop_module_code *code;
+	struct vmop_code_field field;
+	struct vmop_error *err = vmop_module_code_create(elf, &code);
+	if (err) {
+		check(err->code == VMOP_ERROR_LIMIT);
+		vmop_error_destroy(err);
+		return;
+	}
+	uint64_t at = 0;
+	for (; vmop_module_code_field(code, at, UINT64_MAX, &field); at = field.offset + 1)
+		check(field.offset >= at && field.len_bytes <= 8 &&
+		      strlen(field.name) < ((size_t)1 << 30));
+	vmop_module_code_destroy(code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct vmop_sym_budget budget;
@@ -60,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	}
 	index = NULL;
 	err = place(elf);
+	if (!err)
+		read_fields(elf);
 	if (!err)
 		err = vmop_line_index_create(elf, elf, &index);
 	check(!err || !index);

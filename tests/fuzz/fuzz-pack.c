@@ -11,6 +11,7 @@
 #include "libdb/stacks/nodes.h"
 #include "libdb/sum.h"
 #include "libdb/symbols/symbols.h"
+#include "libutil/varint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
@@ -119,9 +120,9 @@ static void try_node_body(const uint8_t *data, size_t len_bytes)
 	size_t body_len = len_bytes - HEAD;
 	uint8_t *p = blob;
 	*p++ = 1;
-	p = vmop_pack_put_varint(p, data[0] | (uint64_t)data[1] << (data[1] & 31));
-	p = vmop_pack_put_varint(p, data[2]);
-	p = vmop_pack_put_varint(p, body_len);
+	p = vmop_varint_put(p, data[0] | (uint64_t)data[1] << (data[1] & 31));
+	p = vmop_varint_put(p, data[2]);
+	p = vmop_varint_put(p, body_len);
 	p = put_frame(p, data + HEAD, (uint32_t)body_len);
 	try_nodes(blob, (size_t)(p - blob));
 }

@@ -193,6 +193,132 @@ fi
 # A module of a guest.
 make_module module 0 guest-module $id
 check_module domain:g1
+
+# ---- a module's instructions, which the session does not have ----
+# wanted_code FUNCTION SECTION: print the beginning of each mnemonic of the function, and the symbols that its
+# relocations name, but for those of the module's own code.
+wanted_code() {
+	objdump -dr --no-show-raw-insn -j "$2" "$work/module.ko" | awk -v name="<$1>:" '
+		$2 == name { is_in = 1; next }
+		/^$/ { is_in = 0 }
+		is_in && $2 ~ /^R_/ { sub(/[-+]0x[0-9a-f]*$/, "", $3); print "field", $3; next }
+		is_in { print "code", substr($2, 1, 2) }' | grep -vE '^field (first|hot|rare|\.text.*)$'
+}
+# got_code FUNCTION: print the same of the rows. Names follow ";", or are the operand of a call or jump.
+got_code() {
+	python3 - "$work/csv" "$1" <<'END'
+import csv, re, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    if row["symbol"] != sys.argv[2] or not row["instruction"]:
+        continue
+    text = row["instruction"]
+    print("code", text[:2])
+    name = re.search(r"  ; (\S+)$", text) or re.match(r"(?:call|j|b)\S* ([^#$%*\d]\S*)$", text)
+    if name and not name[1].startswith("0x"):
+        print("field", re.sub(r"[-+]0x[0-9a-f]+$", "", name[1]))
+END
+}
+check_code() {
+	for function in hot first rare; do
+		section=.text
+		[ $function != rare ] || section=.text.unlikely
+		wanted_code $function $section >"$work/wanted"
+		got_code $function >"$work/got"
+		cmp "$work/wanted" "$work/got" || fail "$function: $(cat "$work/wanted" "$work/got" "$work/csv")"
+	done
+	grep -q '^field sink$' "$work/got" || fail "rare does not name sink: $(cat "$work/got")"
+}
+# built_with LIBRARY: return whether the programs unpack by this library.
+built_with() {
+	grep -q "^#define HAVE_$1 1" "$build/config.h"
+}
+# check_packed COMMAND SUFFIX: find the module's file, compressed by COMMAND, below the root's /lib/modules and below a
+# folder.
+check_packed() {
+	if ! command -v "$1" >/dev/null; then
+		echo "not tested: no $1"
+		return
+	fi
+	for place in "$modules/code.ko$2" "$work/images/below/code.ko$2"; do
+		"$1" <"$work/module.ko" >"$place"
+		annotate "$sessions/module.vmop" -a --context=all --format=csv --image-path="$work/images" domain:g1 \
+			>"$work/csv" 2>"$work/err" || fail "$place: $(cat "$work/err")"
+		check_code
+		# Its DWARF is read from there, too.
+		check_module --image-path="$work/images" domain:g1
+		rm "$place"
+	done
+}
+has_capstone=true
+annotate "$sessions/module.vmop" -a domain:g1 >/dev/null 2>"$work/err" || has_capstone=false
+rm "$debug/${id#ab}.debug" "$work/images/code.ko"
+if $has_capstone; then
+	expect 0 "no code: neither the session nor a file has it" annotate "$sessions/module.vmop" -a domain:g1
+	modules=$work/root/lib/modules/6.1.0-test/kernel/drivers
+	mkdir -p "$modules" "$work/images/below"
+	check_packed cat ''
+	check_packed zstd .zst
+	! built_with LZMA || check_packed xz .xz
+	! built_with ZLIB || check_packed gzip .gz
+	# An archive has the unpacked file.
+	if [ -x "$build/vmoparchive" ] && command -v zstd >/dev/null; then
+		zstd -q "$work/module.ko" -o "$modules/code.ko.zst"
+		expect 0 "1 file of images" "$build/vmoparchive" --root="$work/root" "session:$sessions/module.vmop" \
+			--output="$work/packed.tar.zst"
+		expect 0 "" "$build/vmoparchive" --import="$work/packed.tar.zst" --output-directory="$work/packed"
+		"$build/vmopannotate" --threshold=0 -a --context=all --archive="$work/packed" --format=csv domain:g1 \
+			>"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+		check_code
+		rm "$modules/code.ko.zst"
+	fi
+	cp "$work/module.ko" "$modules/code.ko"
+	expect 0 "names stand for addresses that the kernel filled in" annotate "$sessions/module.vmop" -a domain:g1
+	# A damaged file, and one of another build.
+	mv "$modules/code.ko" "$work/whole.ko"
+	printf '\050\265\057\375damaged' >"$modules/code.ko.zst"
+	expect 0 "no code: not an ELF file, or a damaged one" annotate "$sessions/module.vmop" -a domain:g1
+	rm "$modules/code.ko.zst"
+	objcopy -R .note.gnu.build-id "$work/whole.ko" "$modules/code.ko"
+	expect 0 "no code: its build-id differs" annotate "$sessions/module.vmop" -a domain:g1
+	# Bytes of the session have the addresses, which are no difference from the file.
+	if [ "$(uname -m)" = x86_64 ]; then
+		mv "$work/whole.ko" "$modules/code.ko"
+		objcopy -O binary -j .text.unlikely "$work/module.ko" "$work/rare"
+		fields=$(objdump -r -j .text.unlikely "$work/module.ko" | awk '$2 ~ /^R_X86/ { print $1 }')
+		{
+			rows 0
+			rows 0 | awk '$1 == "symbol" && $4 == "rare" { printf "code %s ", $2 }'
+			# shellcheck disable=SC2086 # offsets
+			python3 - "$work/rare" $fields <<'END'
+import sys
+code = bytearray(open(sys.argv[1], "rb").read())
+for field in sys.argv[2:]:
+    code[int(field, 16):int(field, 16) + 4] = bytes.fromhex("11223344")
+print(code.hex())
+END
+		} | sort >"$work/stored"
+		"$build/tests/fixtures/make-image" module '[code]' $id "$sessions/stored.vmop" <"$work/stored"
+		expect 0 "as it was in memory, the same as in the file" annotate "$sessions/stored.vmop" -a -i rare
+		annotate "$sessions/stored.vmop" -a -i rare,hot --context=all >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+		is "names of sink, which only the file's code needs" "$(grep -c '  ; sink\( \|$\)' "$work/out")" -eq \
+			"$(objdump -dr -j .text "$work/module.ko" | awk '$2 == "<hot>:" { is_in = 1 } /^$/ { is_in = 0 }
+				is_in && $3 ~ /^sink/ { n++ } END { print n + 0 }')"
+		mv "$modules/code.ko" "$work/whole.ko"
+	fi
+	# The kernel's name has underscores.
+	mv "$work/whole.ko" "$modules/my-co-de.ko"
+	rows 0 | sort | "$build/tests/fixtures/make-image" module '[my_co_de]' $id "$sessions/dash.vmop"
+	annotate "$sessions/dash.vmop" -a --context=all --format=csv >"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+	check_code
+	rm -r "$work/root/lib/modules"
+	# A module whose sections are elsewhere has no code in its file.
+	cp "$work/module.ko" "$work/images/code.ko"
+	make_module shifted 16 module $id
+	expect 0 "no code: its file does not fit" annotate "$sessions/shifted.vmop" -a --image-path="$work/images"
+	rm "$sessions/shifted.vmop"
+fi
+cp "$work/module.ko" "$work/images/code.ko"
+objcopy --only-keep-debug --compress-debug-sections "$work/module.ko" "$debug/${id#ab}.debug"
 # A module whose sections are not at the places of its file has no lines.
 make_module shifted 16 module $id
 expect 0 "its file does not fit the symbols that it had in memory" annotate "$sessions/shifted.vmop"
@@ -251,6 +377,9 @@ make_module module 0 module "$real_id"
 rm "$debug/${id#ab}.debug"
 cp "$work/module.ko" "$work/images/code.ko"
 annotate "$sessions/module.vmop" --image-path="$work/images" --format=csv >"$work/csv" 2>"$work/err" || fail "$(cat "$work/err")"
+annotate "$sessions/module.vmop" --image-path="$work/images" --context=all -a >"$work/out" 2>"$work/err" ||
+	! $has_capstone || fail "$(cat "$work/err")"
+! $has_capstone || grep -qE '(call|bl).* _?printk$' "$work/out" || fail "no call of printk: $(cat "$work/out")"
 for function in hot rare; do
 	compare "$work/csv" "$work/module.ko" $function "$(objdump -t "$work/module.ko" |
 		sed -n "s/.* F \(.*\)\t.* $function\$/\1/p")"

@@ -50,6 +50,7 @@ refuse 2 "between 1 and 127" control --setup --callgraph-depth=0
 refuse 2 "between 1 and 127" control --setup --callgraph-depth=many
 refuse 2 "'cfi' is not an option" control --setup -c cfi
 refuse 2 "on, off, auto" control --setup --guest-context=maybe
+refuse 2 "guest, host" control --setup --active-samples=maybe
 refuse 2 "between 1M and 4G" control --setup --fetch-size=1K
 refuse 2 "not on or off" control --setup --waits=maybe
 refuse 2 "--callgraph goes with" control --stop --callgraph
@@ -132,6 +133,9 @@ is "no call stacks" "$(callgraph)" = ""
 expect 0 "guest-context = on" control --setup --config="$work/stacks" --guest-context -V
 expect 0 "guest-context = off" control --setup --config="$work/stacks" --guest-context=off -V
 expect 0 "" control --setup --config="$work/stacks" --guest-context=auto
+expect 0 "active-samples = host" control --setup --config="$work/stacks" --active-samples=host -V
+expect 0 "" control --setup --config="$work/stacks" --active-samples=guest
+is "lines of active-samples" "$(grep -c active-samples "$work/stacks")" -eq 0
 expect 0 "fetch-size = off" control --setup --config="$work/stacks" --fetch-size=off -V
 expect 0 "" control --setup --config="$work/stacks" --fetch-size=64M
 is "lines of fetch-size" "$(grep -c fetch-size "$work/stacks")" -eq 0

@@ -55,6 +55,27 @@ known | sed 's/^[^ ]*/none/' | "$make_stacks" "$sessions/flat.vmop"
 } | "$make_stacks" "$sessions/damaged.vmop"
 known | "$make_stacks" --hostname=other --start=86400 "$sessions/other.vmop"
 
+# ---- losses: of the whole session also in a report of a part of its time --------------
+cp "$sessions/known.vmop" "$sessions/lossy.vmop"
+python3 - "$sessions/lossy.vmop" <<'PYTHON' || fail "no loss was added"
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db:
+    db.execute("INSERT INTO loss SELECT min(id), 'lost', 0, min(event), 3 FROM interval, place")
+PYTHON
+for format in --callgraph --children --tree=callers --tree=callees --format=folded --format=pprof \
+	--format=flamegraph --format=html; do
+	for part in "" time:-1h..; do
+		said="losses: lost 3"
+		[ -z "$part" ] || said="$said (in the whole session)"
+		# shellcheck disable=SC2086 # no argument without a part
+		"$build/vmopreport" --session-dir="$sessions" session:lossy $part "$format" \
+			>"$work/page" 2>"$work/err" || fail "$format $part: $(cat "$work/err")"
+		grep -qF "$said" "$work/page" "$work/err" || fail "$format $part: no '$said'"
+		[ -n "$part" ] || ! grep -qF "in the whole session)" "$work/err" || fail "$format: in the whole"
+	done
+done
+is "html: its list of losses is marked" "$(grep -c '"is_of_part":true' "$work/page")" -eq 1
+
 # ---- flat reports ------------------------------------------------------------
 for options in "" -l --by=task --by=domain "-l --by=mode,task" "-l -d" "-l -t 5"; do
 	# shellcheck disable=SC2086 # words

@@ -106,6 +106,22 @@ for word in user kernel hypervisor VMM host g1 g2; do
 	has bill "$text" "$word"
 done
 
+# Twelve domains have their names; of thirteen, the two smallest are summed.
+for n in 12 13; do
+	awk -v n=$n 'BEGIN { OFS = "\t"
+		for (d = 1; d <= n; d++)
+			print d == 1 ? "host" : "guest-" d, "kernel", "kernel", "work", "cpu-clock", 100 - d, 1000000 }' |
+		"$build/tests/fixtures/make-rows" "$sessions/many-$n.vmop"
+	draw -l --chart=bars session:many-$n -o "$work/many.pdf"
+	text=$(words "$work/many.pdf")
+	has "$n domains" "$text" guest-11
+	case $n$text in
+	12*'all others'* | 13*guest-12*) fail "$n domains: $text" ;;
+	12*guest-12* | 13*'all others'*) ;;
+	*) fail "$n domains: $text" ;;
+	esac
+done
+
 # ---- time ---------------------------------------------------------------------
 draw --chart=heat session:hour -o "$work/hour.pdf"
 text=$(words "$work/hour.pdf")

@@ -114,7 +114,7 @@ key Space
 see FROZEN
 key Space
 key '?'
-see 'any key goes back'
+see 'any other key goes back'
 key x
 see 'vmoptop: symbols'
 key '>'

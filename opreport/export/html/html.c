@@ -80,6 +80,8 @@ static void write_facts(const struct vmop_call_tree *tree,
 	const struct vmop_catalog *catalog = &result->catalog;
 	write_lines(options, writer);
 	write_losses(catalog, writer);
+	vmop_json_writer_name(writer, "is_of_part");
+	vmop_json_writer_bool(writer, result->choice.from_ns || result->choice.to_ns);
 	vmop_json_writer_name(writer, "certain");
 	vmop_json_writer_begin(writer, '[');
 	for (size_t i = 0; i < VMOP_N_CERTAINTIES; i++)

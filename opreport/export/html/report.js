@@ -140,7 +140,10 @@ function drawSummary(section) {
 	addCard(cards, showNumber(whole.samples), isWhole() ? "samples" : "samples in the chosen time");
 	addCard(cards, event.weight ? showWeight(whole.weight) : "-", "weight of " + event.label);
 	addCard(cards, showSpan((state.to - state.from) * event.span_s), "time");
-	addCard(cards, lost ? showNumber(lost) : "none", "losses", lost > 0);
+	// Losses have no time here: they are of the whole session also in a part of it.
+	const isPart = data.is_of_part || !isWhole();
+	addCard(cards, lost ? showNumber(lost) : "none",
+		isPart ? "losses in the whole session" : "losses", lost > 0);
 	addCard(cards, showCertainty() || "-", "certainty of the attribution");
 }
 
@@ -151,7 +154,8 @@ function addSummary() {
 	if (data.losses.length)
 		section.append(make("p", {class: "warn"}, "Lost: " + data.losses.map(
 			([name, domain, n]) => name + " " + showNumber(n) +
-					       (domain ? " (" + domain + ")" : "")).join(", ")));
+					       (domain ? " (" + domain + ")" : "")).join(", ") +
+			(data.is_of_part ? " (in the whole session)" : "")));
 	if (data.without_time)
 		section.append(make("p", {class: "warn"}, showNumber(data.without_time) +
 			" samples have no time here: a chosen time does not contain them"));

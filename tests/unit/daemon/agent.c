@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "daemon/active/agent-link.h"
+#include "daemon/active/handing.h"
 #include "daemon/active/links.h"
 #include "daemon/agent.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-group.h"
 #include "hv-interface/active-peer.h"
+#include "hv-interface/handed/events.h"
 #include "hv-interface/source-list.h"
 #include "hv-interface/xen/user-space.h"
 #include "hv-interface/xen/xen.h"
@@ -26,6 +28,7 @@
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/tsc.h"
 #include "tests/unit/hv-interface/xen/model.h"
 #include "tests/unit/ok.h"
 
@@ -536,6 +539,101 @@ static int play_host(int fd)
 	return 0;
 }
 
+/* The clock of a guest that is this machine itself. */
+static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	struct vmop_tsc_pair now;
+	(void)arg;
+	assert_int_equal(vmm_pid, VMM);
+	bool has_tsc = vmop_tsc_read(&now);
+	*ret = (struct vmop_active_clock){.host_ns = now.time_ns,
+					  .guest_tsc = has_tsc ? now.tsc : 0,
+					  .error_ns = now.width_ticks / 2};
+}
+
+/* A host that samples this machine, and hands the samples over as if it were its guest. */
+struct handing_host {
+	struct vmop_source *source;
+	struct vmop_active_links *links;
+	struct vmop_active_group *group;
+	struct vmop_handing *handing;
+};
+
+static void hand_over(void *arg, const struct vmop_record *record,
+		      const struct vmop_stack_capture *stack)
+{
+	const struct vmop_sample_copy copy = vmop_handing_copy(arg);
+	const struct vmop_sample *sample = &record->sample;
+	(void)stack;
+	if (record->type == VMOP_RECORD_SAMPLE && !(sample->flags & VMOP_SAMPLE_GUEST))
+		copy.take(copy.arg, VMM, record, (int32_t)sample->cpu,
+			  !(sample->flags & VMOP_SAMPLE_USER));
+}
+
+static int open_handing_host(struct handing_host *host, int fd)
+{
+	static const struct vmop_active_links_clock clock = {.read = read_clock};
+	struct vmop_event_request request;
+	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
+	if (vmop_event_request_parse("cpu-clock:1000Hz", &request) ||
+	    vmop_source_open(vmop_source_find("perf"), &setup, &host->source) ||
+	    vmop_active_links_create(-1, &host->links) || vmop_handing_create(&host->handing))
+		return 1;
+	_cleanup_free_ char *events = vmop_handed_events_format(host->source);
+	if (vmop_active_group_create(vmop_active_links_opener(host->links), events, &host->group))
+		return 1;
+	vmop_active_group_set_independent(host->group);
+	vmop_active_links_set_clock(host->links, &clock);
+	vmop_active_links_add(host->links, fd, 7, 700, vmop_clock_ns(CLOCK_MONOTONIC));
+	vmop_error_destroy(vmop_source_start(host->source));
+	return 0;
+}
+
+static void handing_host_looks(struct handing_host *host)
+{
+	const uint32_t vmm = VMM;
+	const struct vmop_sink sink = {.record = hand_over, .arg = host->handing};
+	uint64_t up_to_ns = vmop_clock_ns(CLOCK_MONOTONIC) - 2 * VMOP_NS_PER_MS;
+	vmop_active_links_pump(host->links, vmop_clock_ns(CLOCK_MONOTONIC));
+	accept_agent(host->links);
+	vmop_active_group_check(host->group);
+	vmop_active_group_want(host->group, &vmm, vmop_active_links_has(host->links, VMM));
+	vmop_handing_set(host->handing, VMM,
+			 vmop_active_group_presence(host->group, VMM) == VMOP_ACTIVE_THERE);
+	vmop_error_destroy(vmop_source_drain(host->source, up_to_ns, &sink, NULL));
+	vmop_handing_complete(host->handing, up_to_ns);
+	vmop_handing_send(host->handing, host->links, VMM);
+}
+
+/* Hand samples over until the agent has some hundred; nearly all must have a task. */
+static int play_handing_host(int fd)
+{
+	struct handing_host host;
+	struct vmop_active_ask ask = {0};
+	if (open_handing_host(&host, fd))
+		return 1;
+	for (unsigned i = 0; i < 1000 && ask.n_received < 500; i++) {
+		handing_host_looks(&host);
+		struct vmop_error *err = vmop_active_group_take_error(host.group);
+		if (err) {
+			print_error("%s\n", err->message);
+			return 2;
+		}
+		vmop_active_links_asked(host.links, VMM, &ask);
+		usleep(30000);
+	}
+	print_message("%u samples handed over: %u without a task, %u near a switch\n",
+		      (unsigned)ask.n_received, (unsigned)ask.n_unplaced,
+		      (unsigned)ask.n_ambiguous);
+	if (ask.n_received < 500 || (ask.n_unplaced + ask.n_ambiguous) * 20 > ask.n_received)
+		return 3;
+	vmop_active_group_destroy(host.group);
+	vmop_handing_destroy(host.handing);
+	vmop_active_links_destroy(host.links);
+	vmop_source_close(host.source);
+	return 0;
+}
+
 static int begin_kvm(void **state)
 {
 	struct rig *rig = calloc(1, sizeof(*rig));
@@ -578,24 +676,22 @@ static bool can_sample(void)
 	return !err;
 }
 
-static void a_session_in_a_guest_of_kvm(void **state)
+/* Run the agent until the host, another process, has ended its session. */
+static void serve_host(struct rig *rig, int (*play)(int fd))
 {
-	struct rig *rig = *state;
 	struct vmop_agent_link *link;
 	int pair[2], status = -1;
-	if (!can_sample())
-		skip();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
 	pid_t host = fork();
 	assert_true(host >= 0);
 	if (!host) {
 		close(pair[0]);
-		_exit(play_host(pair[1]));
+		_exit(play(pair[1]));
 	}
 	close(pair[1]);
 	to_host = pair[0];
 	assert_ok(vmop_agent_link_create(dial, &link));
-	assert_ok(vmop_agent_create_over(&rig->daemon, vmop_agent_link_store(link), &rig->agent));
+	assert_ok(vmop_agent_create_over_link(&rig->daemon, link, &rig->agent));
 	bool was_sampling = false;
 	while (waitpid(host, &status, WNOHANG) == 0) {
 		assert_true(sd_event_run(rig->daemon.loop, 20000) >= 0);
@@ -606,9 +702,25 @@ static void a_session_in_a_guest_of_kvm(void **state)
 	assert_null(rig->daemon.session);
 	assert_non_null(rig->daemon.last_session);
 	assert_int_equal(access(rig->daemon.last_session, R_OK), 0);
-	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
 	vmop_agent_destroy(rig->agent);
-	vmop_agent_link_destroy(link);
+}
+
+static void a_session_in_a_guest_of_kvm(void **state)
+{
+	struct rig *rig = *state;
+	if (!can_sample())
+		skip();
+	serve_host(rig, play_host);
+	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
+}
+
+static void a_session_with_the_hosts_samples(void **state)
+{
+	struct rig *rig = *state;
+	if (!can_sample())
+		skip();
+	serve_host(rig, play_handing_host);
+	assert_string_equal(rig->daemon.source->name, "handed");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -629,6 +741,8 @@ int main(void)
 		TEST(an_agent_that_is_ended),
 		TEST(commands_in_the_domain),
 		cmocka_unit_test_setup_teardown(a_session_in_a_guest_of_kvm, begin_kvm, end_kvm),
+		cmocka_unit_test_setup_teardown(a_session_with_the_hosts_samples, begin_kvm,
+						end_kvm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hv-interface/active-message.h"
+#include "hv-interface/active-samples.h"
 
 #define STREAM_BYTES (3 * (VMOP_ACTIVE_HEADER_BYTES + VMOP_ACTIVE_BULK_BYTES))
 
@@ -38,6 +39,9 @@ static struct stream *conversation(void)
 	put(stream, VMOP_ACTIVE_FRAME_LINE, VMOP_ACTIVE_MESSAGE_BYTES - 1);
 	put(stream, VMOP_ACTIVE_FRAME_BULK, VMOP_ACTIVE_BULK_BYTES);
 	put(stream, VMOP_ACTIVE_FRAME_CHALLENGE, VMOP_ACTIVE_NONCE_BYTES);
+	put(stream, VMOP_ACTIVE_FRAME_SAMPLES, VMOP_ACTIVE_BATCH_BYTES);
+	put(stream, VMOP_ACTIVE_FRAME_ASK, VMOP_ACTIVE_ASK_BYTES);
+	put(stream, VMOP_ACTIVE_FRAME_CLOCK, VMOP_ACTIVE_CLOCK_BYTES);
 	return stream;
 }
 
@@ -78,7 +82,7 @@ static void frames_arrive_in_any_pieces(void **state)
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		assert_int_equal(decode(stream->bytes, stream->n, pieces[i], &n),
 				 VMOP_ACTIVE_NEEDS_MORE);
-		assert_int_equal(n, 5);
+		assert_int_equal(n, 8);
 	}
 	free(stream);
 }
@@ -168,9 +172,10 @@ static void a_changed_header_is_refused(void **state)
 			uint8_t was = stream->bytes[at];
 			stream->bytes[at] ^= (uint8_t)flip;
 			bool is_version = at == 4 && stream->bytes[at];
-			/* Each other type has another length than a proof, except for two. */
+			/* Each other type has another length than a proof, except for three. */
 			bool may_be = at == 5 && (stream->bytes[at] == VMOP_ACTIVE_FRAME_LINE ||
-						  stream->bytes[at] == VMOP_ACTIVE_FRAME_BULK);
+						  stream->bytes[at] == VMOP_ACTIVE_FRAME_BULK ||
+						  stream->bytes[at] == VMOP_ACTIVE_FRAME_SAMPLES);
 			if (!may_be)
 				assert_int_equal(decode(stream->bytes, stream->n, 32, &n),
 						 is_version ? VMOP_ACTIVE_IS_OTHER_VERSION
@@ -196,7 +201,11 @@ static void wrong_lengths_are_not_sent(void **state)
 		{VMOP_ACTIVE_FRAME_BULK, 0},
 		{VMOP_ACTIVE_FRAME_BULK, VMOP_ACTIVE_BULK_BYTES + 1},
 		{0, 16},
-		{5, 16},
+		{VMOP_ACTIVE_FRAME_SAMPLES, VMOP_ACTIVE_BATCH_LEAST_BYTES - 1},
+		{VMOP_ACTIVE_FRAME_SAMPLES, VMOP_ACTIVE_BATCH_BYTES + 1},
+		{VMOP_ACTIVE_FRAME_ASK, VMOP_ACTIVE_ASK_BYTES - 1},
+		{VMOP_ACTIVE_FRAME_CLOCK, VMOP_ACTIVE_CLOCK_BYTES + 1},
+		{VMOP_ACTIVE_FRAME_CLOCK + 1, 16},
 	};
 	uint8_t buf[VMOP_ACTIVE_HEADER_BYTES + VMOP_ACTIVE_BULK_BYTES + 1];
 	(void)state;

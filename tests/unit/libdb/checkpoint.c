@@ -3,6 +3,7 @@
  * Checkpoints beside the writer: the writer's thread never syncs, goes on while the disk hangs, and
  * no row is lost. fdatasync here takes the place of libc's for SQLite, too.
  */
+#include "libdb/session-files.h"
 #include "tests/unit/libdb/common.h"
 
 #include <dlfcn.h>
@@ -151,23 +152,31 @@ static void a_disk_that_breaks(void **state)
 	end(db, n);
 }
 
+/* As by a rotation: the writer goes on, and never syncs. */
 static void a_file_that_is_renamed(void **state)
 {
 	(void)state;
-	struct vmop_db *db = begin();
+	struct vmop_db *db = begin(), *other;
 	unsigned n = put_seconds(db, 0, 3, true);
-	assert_ok(vmop_db_suspend(db));
-	assert_int_equal(rename(test_path("checkpoint.vmop"), test_path("renamed.vmop")), 0);
-	assert_ok(vmop_db_resume(db, test_path("renamed.vmop")));
-	n = put_seconds(db, n, 1, true); /* syncs the header of the first WAL */
+	assert_ok(vmop_session_move(test_path("checkpoint.vmop"), test_path("renamed.vmop")));
+	vmop_db_renamed(db, strdup(test_path("renamed.vmop")));
+	/* The file that has its old name now, with a WAL, stays as it is. */
+	assert_ok(vmop_db_create(test_path("checkpoint.vmop"), &other));
+	put_facts(other);
+	assert_ok(put_second(other, 0));
 	syncs_beside = syncs_of_writer = 0;
 	n = put_seconds(db, n, 600, true);
 	assert_true(syncs_beside > 0);
 	assert_int_equal(syncs_of_writer, 0);
-	assert_ok(vmop_db_suspend(db));
-	assert_int_equal(rename(test_path("renamed.vmop"), test_path("checkpoint.vmop")), 0);
-	assert_ok(vmop_db_resume(db, test_path("checkpoint.vmop")));
-	end(db, n);
+	assert_ok(vmop_db_finish(db));
+	assert_int_equal(access(test_path("renamed.vmop-wal"), F_OK), -1);
+	assert_int_equal(access(test_path("renamed.vmop-shm"), F_OK), -1);
+	assert_ok(vmop_db_open(test_path("renamed.vmop"), &db));
+	assert_ok(vmop_db_check(db));
+	assert_int_equal(totals_of(db, NULL).samples, n * 10);
+	vmop_db_close(db);
+	assert_true(wal_bytes() > 0);
+	end(other, 1);
 }
 
 /* Commits are synced without a checkpoint, too. Takes as long as VMOP_CHECKPOINT_SYNC_NS. */

@@ -107,24 +107,6 @@ static void losses_are_rolled_up(void **state)
 	assert_ok(vmop_db_finish(db));
 }
 
-static void renamed_while_suspended(void **state)
-{
-	(void)state;
-	struct vmop_db *db = make("begun");
-	assert_ok(put_second(db, 0));
-	assert_ok(vmop_db_suspend(db));
-	assert_int_equal(access(test_path("begun-wal"), F_OK), -1);
-	assert_int_equal(rename(test_path("begun"), test_path("in-place")), 0);
-	assert_error(vmop_db_resume(db, test_path("nowhere")), VMOP_ERROR_CANT, "nowhere");
-	assert_ok(vmop_db_resume(db, test_path("in-place")));
-	assert_ok(put_second(db, 1));
-	assert_ok(vmop_db_finish(db));
-	assert_ok(vmop_db_open(test_path("in-place"), &db));
-	assert_ok(vmop_db_check(db));
-	assert_int_equal(totals_of(db, NULL).samples, 20);
-	vmop_db_close(db);
-}
-
 static void abandoned_where_it_was_moved(void **state)
 {
 	(void)state;
@@ -190,7 +172,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rest_is_stored),
 		cmocka_unit_test(losses_are_rolled_up),
-		cmocka_unit_test(renamed_while_suspended),
 		cmocka_unit_test(abandoned_where_it_was_moved),
 		cmocka_unit_test(eio_is_the_disks),
 	};

@@ -152,6 +152,25 @@ static void make_of_guest(const char *name)
 	fclose(file);
 }
 
+/* A session is discarded while the next one takes its place, which must not get its guests. */
+static void discarded_guests_go(void)
+{
+	_cleanup_free_ char *current = vmop_session_path(test_dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *discarded = vmop_session_discarded_path(test_dir);
+	make_current("1710000000000000000", false);
+	make_of_guest("current~web1.vmop");
+	assert_ok(vmop_session_move(current, discarded));
+	assert_false(is_there("current~web1.vmop"));
+	/* A move back undoes the first move. */
+	assert_ok(vmop_session_move(discarded, current));
+	assert_true(is_there("current~web1.vmop"));
+	assert_ok(vmop_session_move(current, discarded));
+	assert_ok(vmop_session_remove(discarded));
+	assert_false(is_there("current.vmop.discarded"));
+	assert_false(is_there("current.vmop.discarded~web1.vmop"));
+	assert_false(is_there("current~web1.vmop"));
+}
+
 static void guests_go_with_their_session(void **state)
 {
 	(void)state;
@@ -176,6 +195,7 @@ static void guests_go_with_their_session(void **state)
 	assert_true(is_there("other~web1.vmop"));
 	assert_ok(vmop_session_delete(test_dir, "other"));
 	assert_false(is_there("other~web1.vmop"));
+	discarded_guests_go();
 	make_current("1710000000000000000", false);
 	make_of_guest("current~web1.vmop");
 	assert_ok(vmop_session_keep(test_dir, &kept));

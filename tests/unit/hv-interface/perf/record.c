@@ -650,6 +650,26 @@ static void names_and_tasks(void **state)
 	}
 }
 
+/* The task is that of the trailer, and not the one in the body. */
+static void switches_of_tasks(void **state)
+{
+	const struct vmop_perf_decoder *const decoders[] = {&one, &two};
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin(PERF_RECORD_SWITCH_CPU_WIDE, i ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+		add_u32(7, 8);
+		end(decoders[i]);
+		const struct vmop_record record = decode(decoders[i]);
+		assert_int_equal(record.type, VMOP_RECORD_SWITCH);
+		assert_int_equal(record.time_ns, TIME);
+		assert_int_equal(record.task_switch.cpu, decoders[i]->cpu);
+		assert_int_equal(record.task_switch.pid, 91);
+		assert_int_equal(record.task_switch.tid, 92);
+		assert_int_equal(record.task_switch.is_out, i);
+		all_shorter_ones_are_malformed(decoders[i]);
+	}
+}
+
 static void kernel_symbols(void **state)
 {
 	(void)state;
@@ -832,6 +852,7 @@ int main(void)
 		cmocka_unit_test(texts_must_end),
 		cmocka_unit_test(names_and_tasks),
 		cmocka_unit_test(kernel_symbols),
+		cmocka_unit_test(switches_of_tasks),
 		cmocka_unit_test(losses_and_throttles_are_counted),
 		cmocka_unit_test(unknown_records_are_reported),
 		cmocka_unit_test(only_the_hosts_samples_have_a_stack),

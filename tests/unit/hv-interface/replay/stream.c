@@ -109,6 +109,7 @@ static void assert_same(const struct vmop_record *got, const struct vmop_record 
 		break;
 	case VMOP_RECORD_USER_CHAIN: /* no stream has them */
 	case VMOP_RECORD_GUEST_STATE:
+	case VMOP_RECORD_SWITCH:
 	case VMOP_RECORD_UNHANDLED:
 		assert_int_equal(got->unhandled_type, want->unhandled_type);
 		break;

@@ -5,6 +5,7 @@
 
 #include "libdb/pack.h"
 #include "libdb/stacks/nodes.h"
+#include "libutil/varint.h"
 #include "vmop/stack.h"
 
 static void assert_nodes(const void *blob, size_t len, const struct vmop_db_stack_node *nodes,
@@ -103,13 +104,13 @@ static enum vmop_stack_nodes_result walk_numbers(uint64_t first, uint64_t n, con
 	uint8_t plain[256], blob[512];
 	uint8_t *p = plain;
 	for (size_t i = 0; i < n_numbers; i++)
-		p = vmop_pack_put_varint(p, body[i]);
+		p = vmop_varint_put(p, body[i]);
 	size_t body_len = (size_t)(p - plain);
 	p = blob;
 	*p++ = 1;
-	p = vmop_pack_put_varint(p, first);
-	p = vmop_pack_put_varint(p, n);
-	p = vmop_pack_put_varint(p, body_len);
+	p = vmop_varint_put(p, first);
+	p = vmop_varint_put(p, n);
+	p = vmop_varint_put(p, body_len);
 	size_t room = sizeof(blob) - (size_t)(p - blob);
 	p += ZSTD_compress(p, room, plain, body_len, 1);
 	return walk_over(blob, (size_t)(p - blob));

@@ -2,42 +2,11 @@
 /* Places of a module's sections, and its relocations, with the modules of the fuzz corpus. */
 #include "libsym/dwarf/module-place.h"
 
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "libsym/dwarf/line-index.h"
-
-#define MODULE VMOP_TEST_SRCDIR "/fuzz/corpus/module/plain"
-
-/* A copy of the module that a test can damage, and the ELF file that was read from it. */
-struct module {
-	char *bytes;
-	size_t len_bytes;
-	struct vmop_sym_budget budget;
-	struct vmop_elf_file *elf;
-};
-
-static void open_module(struct module *module)
-{
-	FILE *file = fopen(MODULE, "r");
-	*module = (struct module){.bytes = malloc(65536)};
-	assert_non_null(file);
-	module->len_bytes = fread(module->bytes, 1, 65536, file);
-	fclose(file);
-	vmop_sym_budget_init(&module->budget);
-	assert_null(vmop_elf_create_in_memory(module->bytes, module->len_bytes, "module",
-					      &module->budget, &module->elf));
-}
-
-static void close_module(struct module *module)
-{
-	vmop_elf_destroy(module->elf);
-	assert_int_equal(module->budget.memory_left_bytes, VMOP_SYM_BUDGET_MEMORY_BYTES);
-	free(module->bytes);
-}
+#include "tests/unit/libsym/corpus-module.h"
 
 static GElf_Shdr *section_of(struct module *module, const char *name)
 {

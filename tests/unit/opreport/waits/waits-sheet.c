@@ -62,6 +62,8 @@ static void write_session(const char *name, uint64_t unit)
 		};
 		for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++)
 			assert_ok(vmop_db_put_exit_place(db, &places[p]));
+		assert_ok(vmop_db_put_loss(db,
+					   &(struct vmop_db_loss){.name = "lost", .count = unit}));
 		assert_ok(vmop_db_commit(db));
 	}
 	assert_ok(vmop_db_finish(db));
@@ -143,6 +145,21 @@ static void vcpus_and_times(void **state)
 	close_sheet();
 	open_sheet("s.vmop", "time:+1s..", VMOP_WAITS_GUESTS);
 	assert_int_equal(value(0, "running_ns").number, 500);
+	close_sheet();
+}
+
+/* Losses are of the whole session, and a report of a part of its time says so. */
+static void losses(void **state)
+{
+	(void)state;
+	open_sheet("s.vmop", NULL, VMOP_WAITS_GUESTS);
+	const struct vmop_sheet *of = vmop_waits_sheet_of(sheet);
+	assert_string_equal(of->lines[of->n_lines - 1], "losses: lost 2");
+	assert_string_equal(facts.losses, "lost 2");
+	close_sheet();
+	open_sheet("s.vmop", "time:+1s..", VMOP_WAITS_CULPRITS);
+	of = vmop_waits_sheet_of(sheet);
+	assert_string_equal(of->lines[of->n_lines - 1], "losses: lost 2 (in the whole session)");
 	close_sheet();
 }
 
@@ -230,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(guests),
 		cmocka_unit_test(vcpus_and_times),
+		cmocka_unit_test(losses),
 		cmocka_unit_test(culprits),
 		cmocka_unit_test(exits),
 		cmocka_unit_test(steal),

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/handing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct queue {
+	uint32_t vmm_pid; /* 0: unused */
+	struct vmop_active_sample *samples;
+	size_t n;
+	uint64_t last_ns; /* of the last sample, or up to which the agent knows that all came */
+	struct vmop_handing_sums sums;
+};
+
+struct vmop_handing {
+	struct queue queues[VMOP_ACTIVE_LINKS_MAX];
+	uint64_t complete_ns;
+};
+
+struct vmop_error *vmop_handing_create(struct vmop_handing **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NULL : &vmop_error_no_memory;
+}
+
+static void end_queue(struct queue *queue)
+{
+	free(queue->samples);
+	*queue = (struct queue){0};
+}
+
+void vmop_handing_destroy(struct vmop_handing *handing)
+{
+	for (size_t i = 0; handing && i < VMOP_ACTIVE_LINKS_MAX; i++)
+		end_queue(&handing->queues[i]);
+	free(handing);
+}
+
+static struct queue *find(struct vmop_handing *handing, uint32_t vmm_pid)
+{
+	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
+		if (handing->queues[i].vmm_pid == vmm_pid)
+			return &handing->queues[i];
+	return NULL;
+}
+
+void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, bool is_on)
+{
+	struct queue *queue = find(handing, vmm_pid);
+	if (queue && !is_on)
+		end_queue(queue);
+	if (queue || !is_on)
+		return;
+	queue = find(handing, 0);
+	if (queue)
+		queue->samples = calloc(VMOP_HANDING_SAMPLES_MAX, sizeof(*queue->samples));
+	if (queue && queue->samples)
+		queue->vmm_pid = vmm_pid;
+}
+
+static void take(void *arg, uint32_t vmm_pid, const struct vmop_record *record, int32_t vcpu,
+		 bool is_kernel)
+{
+	struct queue *queue = vmm_pid ? find(arg, vmm_pid) : NULL;
+	const struct vmop_sample *sample = &record->sample;
+	if (!queue)
+		return;
+	if (queue->n == VMOP_HANDING_SAMPLES_MAX || sample->event >= VMOP_ACTIVE_EVENTS_MAX) {
+		queue->sums.n_lost++;
+		return;
+	}
+	/* A record can come late from its CPU; for the agent times never go back. */
+	if (record->time_ns > queue->last_ns)
+		queue->last_ns = record->time_ns;
+	queue->samples[queue->n++] = (struct vmop_active_sample){
+		.time_ns = queue->last_ns,
+		.address = sample->ip,
+		.weight_events = sample->weight_events,
+		.vcpu = vcpu >= 0 && vcpu < VMOP_ACTIVE_NO_VCPU ? (uint32_t)vcpu
+								: VMOP_ACTIVE_NO_VCPU,
+		.event = sample->event,
+		.is_kernel = is_kernel,
+	};
+}
+
+bool vmop_handing_sums(struct vmop_handing *handing, uint32_t vmm_pid,
+		       struct vmop_handing_sums *ret)
+{
+	const struct queue *queue = find(handing, vmm_pid);
+	if (queue)
+		*ret = queue->sums;
+	return queue != NULL;
+}
+
+struct vmop_sample_copy vmop_handing_copy(struct vmop_handing *handing)
+{
+	return (struct vmop_sample_copy){.take = take, .arg = handing};
+}
+
+void vmop_handing_complete(struct vmop_handing *handing, uint64_t complete_ns)
+{
+	if (complete_ns > handing->complete_ns)
+		handing->complete_ns = complete_ns;
+}
+
+/*
+ * Send one batch, which may have no samples. Return false if the connection has no room. *n_sent:
+ * samples that were sent before, and with it.
+ */
+static bool send_batch(const struct vmop_handing *handing, struct queue *queue,
+		       struct vmop_active_links *links, size_t *n_sent)
+{
+	uint8_t payload[VMOP_ACTIVE_BATCH_BYTES];
+	size_t len_bytes;
+	const struct vmop_active_batch batch = {.complete_ns = handing->complete_ns > queue->last_ns
+								       ? handing->complete_ns
+								       : queue->last_ns,
+						.n_lost = queue->sums.n_lost,
+						.n = queue->n - *n_sent};
+	size_t n = vmop_active_batch_encode(&batch, queue->samples + *n_sent, payload, &len_bytes);
+	if (!vmop_active_links_hand(links, queue->vmm_pid, payload, (uint32_t)len_bytes))
+		return false;
+	*n_sent += n;
+	queue->sums.n_samples += n;
+	queue->sums.n_bytes += VMOP_ACTIVE_HEADER_BYTES + len_bytes;
+	if (*n_sent == queue->n)
+		queue->last_ns = batch.complete_ns;
+	return true;
+}
+
+bool vmop_handing_send(struct vmop_handing *handing, struct vmop_active_links *links,
+		       uint32_t vmm_pid)
+{
+	struct queue *queue = find(handing, vmm_pid);
+	bool has_room = true;
+	size_t n_sent = 0;
+	if (!queue || (!queue->n && queue->last_ns >= handing->complete_ns))
+		return true;
+	for (unsigned i = 0; i == 0 || (has_room && n_sent < queue->n); i++) {
+		if (i == VMOP_HANDING_BATCHES_MAX)
+			break;
+		has_room = send_batch(handing, queue, links, &n_sent);
+	}
+	queue->n -= n_sent;
+	memmove(queue->samples, queue->samples + n_sent, queue->n * sizeof(*queue->samples));
+	return has_room && !queue->n;
+}

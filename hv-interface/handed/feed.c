@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/handed/feed.h"
+
+#include <stdlib.h>
+
+struct vmop_error *vmop_handed_feed_create(const char *text, struct vmop_handed_feed **ret)
+{
+	struct vmop_handed_feed *feed = calloc(1, sizeof(*feed));
+	if (!feed)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_handed_events_parse(text, &feed->events);
+	feed->samples = calloc(VMOP_HANDED_SAMPLES_MAX, sizeof(*feed->samples));
+	if (!feed->samples)
+		err = vmop_error_first(err, &vmop_error_no_memory);
+	if (err) {
+		vmop_handed_feed_destroy(feed);
+		return err;
+	}
+	*ret = feed;
+	return NULL;
+}
+
+void vmop_handed_feed_destroy(struct vmop_handed_feed *feed)
+{
+	if (!feed)
+		return;
+	vmop_handed_events_deinit(&feed->events);
+	free(feed->samples);
+	free(feed);
+}
+
+static void put(struct vmop_handed_feed *feed, const struct vmop_active_sample *sample)
+{
+	feed->counts.n_received++;
+	feed->last_ns = sample->time_ns;
+	if (feed->n_put - feed->n_taken == VMOP_HANDED_SAMPLES_MAX)
+		feed->counts.n_dropped++;
+	else
+		feed->samples[feed->n_put++ % VMOP_HANDED_SAMPLES_MAX] = *sample;
+}
+
+bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payload, size_t len_bytes)
+{
+	struct vmop_active_batch_reader reader;
+	struct vmop_active_sample sample;
+	struct vmop_active_batch batch;
+	enum vmop_active_batch_read outcome;
+	if (!vmop_active_batch_begin(payload, len_bytes, &reader, &batch) ||
+	    batch.complete_ns < feed->complete_ns || batch.n_lost < feed->n_lost)
+		return false;
+	while ((outcome = vmop_active_batch_next(&reader, &sample)) == VMOP_ACTIVE_BATCH_SAMPLE) {
+		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns)
+			return false;
+		put(feed, &sample);
+	}
+	feed->complete_ns = batch.complete_ns;
+	feed->n_lost = batch.n_lost;
+	return outcome == VMOP_ACTIVE_BATCH_END;
+}
+
+void vmop_handed_feed_ask(struct vmop_handed_feed *feed, uint8_t ret[VMOP_ACTIVE_ASK_BYTES])
+{
+	struct vmop_active_ask ask = feed->counts;
+	struct vmop_tsc_pair now;
+	bool has_tsc = vmop_tsc_read(&now);
+	ask.asked_ns = vmop_handed_clock_ask(&feed->clock, &now, has_tsc);
+	ask.error_ns = vmop_handed_clock_error_ns(&feed->clock);
+	vmop_active_ask_encode(&ask, ret);
+}
+
+bool vmop_handed_feed_clock(struct vmop_handed_feed *feed,
+			    const uint8_t payload[VMOP_ACTIVE_CLOCK_BYTES])
+{
+	struct vmop_active_clock answer;
+	struct vmop_tsc_pair now;
+	vmop_active_clock_decode(payload, &answer);
+	vmop_tsc_read(&now);
+	return vmop_handed_clock_answer(&feed->clock, &answer, &now);
+}
+
+const struct vmop_active_sample *vmop_handed_feed_peek(const struct vmop_handed_feed *feed)
+{
+	return feed->n_taken == feed->n_put
+		       ? NULL
+		       : &feed->samples[feed->n_taken % VMOP_HANDED_SAMPLES_MAX];
+}
+
+void vmop_handed_feed_take(struct vmop_handed_feed *feed)
+{
+	feed->n_taken++;
+}

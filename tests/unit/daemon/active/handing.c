@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Samples on their way from the host's profiler to the feed of an agent, over a pair of sockets:
+ * queue, batches, the clock, and a guest that does not read.
+ */
+#include "daemon/active/handing.h"
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/active/agent-link.h"
+#include "daemon/active/links.h"
+#include "tests/unit/ok.h"
+
+#define VMM 4711 /* the pid of a VMM: only a number to the links */
+#define DIFFERENCE_NS (7 * VMOP_NS_PER_S)
+
+static struct vmop_active_links *links;
+static struct vmop_handing *handing;
+static struct vmop_agent_link *agent;
+static struct vmop_handed_feed *feed;
+static uint64_t last_ns; /* of the last sample */
+
+static uint64_t host_ns(void)
+{
+	return vmop_clock_ns(CLOCK_MONOTONIC) + DIFFERENCE_NS;
+}
+
+static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	(void)arg;
+	assert_int_equal(vmm_pid, VMM);
+	ret->host_ns = host_ns();
+}
+
+static int dial(void)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+		return -1;
+	vmop_active_links_add(links, pair[0], 7, 700, vmop_clock_ns(CLOCK_MONOTONIC));
+	return pair[1];
+}
+
+static void agent_looks(void)
+{
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct vmop_active_store *store = vmop_agent_link_store(agent);
+	store->ops->read(store, line);
+}
+
+static void host_looks(void)
+{
+	vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+static void accept_agent(void)
+{
+	struct vmop_active_claim claim;
+	unsigned at = 0;
+	for (unsigned i = 0; i < 5; i++) {
+		agent_looks();
+		host_looks();
+	}
+	assert_true(vmop_active_links_claim(links, &at, &claim));
+	int pidfd = (int)syscall(SYS_pidfd_open, getppid(), 0);
+	assert_true(vmop_active_links_accept(links, &claim, VMM, pidfd,
+					     vmop_clock_ns(CLOCK_MONOTONIC)));
+}
+
+/* Send the host's first line, after which the agent takes part. */
+static void send_line(void)
+{
+	const struct vmop_active_opener *opener = vmop_active_links_opener(links);
+	struct vmop_active_store *store;
+	assert_ok(opener->open(opener->arg, VMM, &store));
+	assert_true(store->ops->write(store, "a line"));
+	opener->close(opener->arg, store);
+	agent_looks();
+}
+
+static int begin(void **state)
+{
+	const struct vmop_active_links_clock clock = {.read = read_clock};
+	(void)state;
+	last_ns = 1000;
+	assert_ok(vmop_active_links_create(-1, &links));
+	vmop_active_links_set_clock(links, &clock);
+	assert_ok(vmop_handing_create(&handing));
+	assert_ok(vmop_handed_feed_create("host 1000000:0:ns:cpu-clock", &feed));
+	assert_ok(vmop_agent_link_create(dial, &agent));
+	accept_agent();
+	send_line();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_agent_link_destroy(agent);
+	vmop_handed_feed_destroy(feed);
+	vmop_handing_destroy(handing);
+	vmop_active_links_destroy(links);
+	return 0;
+}
+
+static void sample(uint32_t vmm_pid, uint64_t time_ns)
+{
+	const struct vmop_sample_copy copy = vmop_handing_copy(handing);
+	const struct vmop_record record = {
+		.type = VMOP_RECORD_SAMPLE,
+		.time_ns = time_ns,
+		.sample = {.ip = 0x401000 + time_ns % 64, .weight_events = 1000000},
+	};
+	copy.take(copy.arg, vmm_pid, &record, 0, false);
+}
+
+static void samples(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sample(VMM, last_ns += 1000000);
+}
+
+/* Send and receive until nothing waits. Return whether that came to pass. */
+static bool exchange(unsigned turns)
+{
+	bool is_done = false;
+	for (unsigned i = 0; i < turns && !is_done; i++) {
+		is_done = vmop_handing_send(handing, links, VMM);
+		agent_looks();
+		host_looks();
+	}
+	return is_done;
+}
+
+/* Let the agent read all that was sent. */
+static void receive(void)
+{
+	uint64_t before;
+	do {
+		before = feed->counts.n_received;
+		agent_looks();
+	} while (feed->counts.n_received != before);
+}
+
+/* ---- tests -------------------------------------------------------------------------------- */
+
+static void samples_come_to_the_feed(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, true);
+	samples(3000);
+	sample(VMM, 5);		  /* late: it takes the time of the one before */
+	sample(VMM + 1, last_ns); /* of a guest without an agent */
+	vmop_handing_complete(handing, last_ns + 7);
+	assert_true(exchange(20));
+	agent_looks();
+	assert_int_equal(feed->counts.n_received, 3001);
+	assert_int_equal(feed->complete_ns, last_ns + 7);
+	for (unsigned i = 0; i < 3001; i++) {
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_non_null(next);
+		assert_int_equal(next->time_ns, 1000 + (i < 3000 ? i + 1 : 3000) * 1000000ull);
+		vmop_handed_feed_take(feed);
+	}
+	/* Nothing new is nothing to send. */
+	assert_true(vmop_handing_send(handing, links, VMM));
+}
+
+static void the_agent_learns_the_hosts_time(void **state)
+{
+	struct vmop_active_ask ask;
+	uint64_t ns, error_ns;
+	(void)state;
+	assert_false(vmop_active_links_asked(links, VMM, &ask));
+	vmop_agent_link_set_feed(agent, feed);
+	agent_looks();
+	host_looks();
+	agent_looks();
+	assert_true(vmop_active_links_asked(links, VMM, &ask));
+	assert_int_equal(feed->clock.n_points, 1);
+	/* This host does not know the guest's counter. */
+	assert_in_range(vmop_agent_link_measure_ms(agent), 50, 149);
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	assert_true(
+		vmop_handed_clock_convert(&feed->clock, now_ns + DIFFERENCE_NS, &ns, &error_ns));
+	assert_true((ns > now_ns ? ns - now_ns : now_ns - ns) <= error_ns);
+}
+
+static void a_queue_that_is_full_counts(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, true);
+	samples(VMOP_HANDING_SAMPLES_MAX + 10);
+	assert_true(exchange(200));
+	receive();
+	assert_int_equal(feed->counts.n_received, VMOP_HANDING_SAMPLES_MAX);
+	assert_int_equal(feed->n_lost, 10);
+}
+
+/* The host waits for no guest: a step sends what the connection takes, and returns. */
+static void a_guest_that_does_not_read(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, true);
+	bool is_done = true;
+	for (unsigned i = 0; i < 2000 && is_done; i++) {
+		samples(4000);
+		is_done = vmop_handing_send(handing, links, VMM);
+		host_looks();
+	}
+	assert_false(is_done);
+	for (unsigned i = 0; i < 100; i++)
+		samples(4000);
+	assert_true(vmop_active_links_has(links, VMM));
+	/* It reads again: the kept samples come, and the rest was counted. */
+	assert_true(exchange(5000));
+	receive();
+	assert_true(feed->n_lost > 0);
+	assert_int_equal((last_ns - 1000) / 1000000, feed->counts.n_received + feed->n_lost);
+}
+
+static void a_queue_that_ended_takes_nothing(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, true);
+	samples(5);
+	vmop_handing_set(handing, VMM, false);
+	samples(5);
+	assert_true(exchange(3));
+	assert_int_equal(feed->counts.n_received, 0);
+}
+
+/* Samples for a session that has ended are no error, but those before any session are. */
+static void samples_without_a_session(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_agent_link_set_feed(agent, NULL);
+	vmop_handing_set(handing, VMM, true);
+	samples(5);
+	assert_true(exchange(3));
+	agent_looks();
+	assert_true(vmop_agent_link_is_up(agent));
+}
+
+static void samples_before_a_session(void **state)
+{
+	(void)state;
+	vmop_handing_set(handing, VMM, true);
+	samples(5);
+	vmop_handing_send(handing, links, VMM);
+	agent_looks();
+	assert_false(vmop_agent_link_is_up(agent));
+}
+
+/* Without a clock for them, agents must not ask. */
+static void a_question_that_is_not_expected(void **state)
+{
+	const struct vmop_active_links_clock none = {0};
+	(void)state;
+	vmop_active_links_set_clock(links, &none);
+	vmop_agent_link_set_feed(agent, feed);
+	agent_looks();
+	host_looks();
+	assert_int_equal(vmop_active_links_losses(links)->n_rubbish, 1);
+	assert_false(vmop_active_links_has(links, VMM));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(samples_come_to_the_feed),		TEST(the_agent_learns_the_hosts_time),
+		TEST(a_queue_that_is_full_counts),	TEST(a_guest_that_does_not_read),
+		TEST(a_queue_that_ended_takes_nothing), TEST(samples_without_a_session),
+		TEST(samples_before_a_session),		TEST(a_question_that_is_not_expected),
+	};
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

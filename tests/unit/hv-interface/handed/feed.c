@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Batches and answers from the host, as the guest accepts them. */
+#include "hv-interface/handed/feed.h"
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "tests/unit/ok.h"
+
+static struct vmop_handed_feed *feed;
+
+static int begin(void **state)
+{
+	(void)state;
+	assert_ok(vmop_handed_feed_create("host 1000000:0:ns:cpu-clock", &feed));
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_handed_feed_destroy(feed);
+	return 0;
+}
+
+static bool hand(const struct vmop_active_sample *samples, size_t n, uint64_t complete_ns,
+		 uint64_t n_lost)
+{
+	const struct vmop_active_batch batch = {
+		.complete_ns = complete_ns, .n_lost = n_lost, .n = n};
+	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
+	size_t len;
+	assert_int_equal(vmop_active_batch_encode(&batch, samples, bytes, &len), n);
+	return vmop_handed_feed_batch(feed, bytes, len);
+}
+
+static void samples_leave_in_their_order(void **state)
+{
+	static const struct vmop_active_sample samples[] = {
+		{.time_ns = 1, .address = 10}, {.time_ns = 1, .address = 20}, {.time_ns = 5}};
+	(void)state;
+	assert_null(vmop_handed_feed_peek(feed));
+	assert_true(hand(samples, 3, 7, 2));
+	assert_int_equal(feed->complete_ns, 7);
+	assert_int_equal(feed->n_lost, 2);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(vmop_handed_feed_peek(feed)->address, samples[i].address);
+		vmop_handed_feed_take(feed);
+	}
+	assert_null(vmop_handed_feed_peek(feed));
+}
+
+static void samples_without_room_are_counted(void **state)
+{
+	struct vmop_active_sample sample = {.address = 0x401000};
+	(void)state;
+	for (unsigned i = 0; i < VMOP_HANDED_SAMPLES_MAX + 3; i++) {
+		sample.time_ns = i;
+		assert_true(hand(&sample, 1, i, 0));
+	}
+	assert_int_equal(feed->counts.n_received, VMOP_HANDED_SAMPLES_MAX + 3);
+	assert_int_equal(feed->counts.n_dropped, 3);
+}
+
+static void batches_against_the_order_are_refused(void **state)
+{
+	const struct vmop_active_sample sample = {.time_ns = 110, .address = 0x401000};
+	const struct vmop_active_sample earlier = {.time_ns = 109, .address = 0x401000};
+	const struct vmop_active_sample unknown = {.time_ns = 300, .event = 1};
+	(void)state;
+	assert_true(hand(&sample, 1, 200, 9));
+	assert_false(hand(&sample, 1, 199, 9));	 /* it is repeated, and ends before */
+	assert_false(hand(&earlier, 1, 200, 9)); /* its time goes back */
+	assert_false(hand(NULL, 0, 199, 9));	 /* an earlier batch */
+	assert_false(hand(NULL, 0, 200, 8));	 /* fewer losses than before */
+	assert_false(hand(&unknown, 1, 400, 9)); /* an event that OPEN did not name */
+}
+
+static void a_question_is_answered_once(void **state)
+{
+	uint8_t question[VMOP_ACTIVE_ASK_BYTES], bytes[VMOP_ACTIVE_CLOCK_BYTES];
+	struct vmop_active_ask ask;
+	(void)state;
+	vmop_handed_feed_ask(feed, question);
+	assert_true(vmop_active_ask_decode(question, &ask));
+	const struct vmop_active_clock clock = {.asked_ns = ask.asked_ns, .host_ns = 1000};
+	vmop_active_clock_encode(&clock, bytes);
+	assert_true(vmop_handed_feed_clock(feed, bytes));
+	assert_false(vmop_handed_feed_clock(feed, bytes));
+	vmop_handed_feed_ask(feed, question);
+	assert_true(vmop_active_ask_decode(question, &ask));
+	assert_true(ask.error_ns > 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(samples_leave_in_their_order),
+		TEST(samples_without_room_are_counted),
+		TEST(batches_against_the_order_are_refused),
+		TEST(a_question_is_answered_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
