@@ -30,7 +30,7 @@ libsym_libsym_la_SOURCES = \
 	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \
 	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \
-	libsym/demangle.c libsym/demangle.h \
+	libsym/demangle-form.h libsym/demangle.c libsym/demangle.h \
 	libsym/file-answers.c libsym/file-answers.h \
 	libsym/file-finder.c libsym/file-finder.h \
 	libsym/found-files.c libsym/found-files.h libsym/image-ref.h \

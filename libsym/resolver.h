@@ -19,17 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libsym/demangle-form.h"
 #include "libsym/image-ref.h"
 #include "libsym/symtab.h"
 
 struct vmop_file_answers;
 struct vmop_resolver;
-
-enum vmop_demangle {
-	VMOP_DEMANGLE_NONE,
-	VMOP_DEMANGLE_SMART, /* without parameters (default) */
-	VMOP_DEMANGLE_FULL,
-};
 
 struct vmop_resolver_options {
 	/*

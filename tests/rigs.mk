@@ -6,8 +6,9 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
 # agents in guests, and guests that pose as such
-RIGS += kvm:active
-EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c
+RIGS += kvm:active kvm:handed
+EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c \
+	tests/rigs/scenarios/handed.l1 tests/rigs/scenarios/handed.check
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
 # CPU time without steal, in a guest that competes with others

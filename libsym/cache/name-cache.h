@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "libsym/resolver.h"
+#include "libsym/demangle-form.h"
 
 /* The largest file, and the most names in it. */
 #define VMOP_NAME_CACHE_MAX_BYTES ((uint64_t)32 << 20)
