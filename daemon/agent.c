@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/active/agent-link.h"
+#include "daemon/active/session-server.h"
 #include "daemon/active/vsock.h"
 #include "daemon/xen/agent-messages.h"
 #include "hv-interface/active-agent.h"
@@ -26,8 +27,10 @@
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_agent_messages *mail;	  /* in a domain of Xen; else NULL */
-	struct vmop_agent_link *link;		  /* in a guest of KVM; else NULL */
+	struct vmop_agent_messages *mail;   /* in a domain of Xen; else NULL */
+	struct vmop_agent_link *link;	    /* in a guest of KVM; else NULL */
+	struct vmop_session_server *server; /* in a guest of KVM that can listen; else NULL */
+	uint64_t session_token;		    /* of the host's session that began the last one */
 	const struct vmop_source_ops *own_source; /* of sessions with samples of this guest */
 	struct vmop_handed_feed *feed;		  /* of the session with the host's; or NULL */
 	struct vmop_active_agent active;
@@ -101,7 +104,23 @@ static struct vmop_error *open_session(struct vmop_agent *agent, const char *tex
 	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
 	if (!err)
 		err = take_text(agent, text);
-	return err ? err : vmop_daemon_start(agent->daemon, NULL, 0);
+	if (!err)
+		err = vmop_daemon_start(agent->daemon, NULL, 0);
+	agent->session_token = err ? 0 : agent->active.answer.token;
+	return err;
+}
+
+/* Offer the host its session: the one that goes on, or the last one. */
+static void offer_session(void *arg, struct vmop_offered_session *ret)
+{
+	const struct vmop_agent *agent = arg;
+	struct vmop_session_status status = {.path = agent->daemon->last_session};
+	if (agent->daemon->session) {
+		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_session_dump(agent->daemon->session));
+		vmop_session_status(agent->daemon->session, &status);
+	}
+	*ret = (struct vmop_offered_session){.token = agent->session_token,
+					     .path = status.path ? strdup(status.path) : NULL};
 }
 
 /* End the session and report err, if there is one, to the initiator. */
@@ -260,6 +279,20 @@ static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop
 	return NULL;
 }
 
+/* Let the host fetch the sessions that it commands. */
+static struct vmop_error *serve_sessions(struct vmop_agent *agent)
+{
+	int fd = -1;
+	struct vmop_error *err = vmop_active_vsock_listen_in_guest(&fd);
+	if (err)
+		return err;
+	const struct vmop_session_server_options options = {.loop = agent->daemon->loop,
+							    .listener_fd = fd,
+							    .offer = offer_session,
+							    .arg = agent};
+	return vmop_session_server_create(&options, &agent->server);
+}
+
 /* Create the agent of a guest of KVM, which samples by its own perf. */
 static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
@@ -274,6 +307,8 @@ static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop
 		return err;
 	}
 	(*ret)->own_source = daemon->source = vmop_source_find("perf");
+	/* Without it the session stays here, and all else is as usual. */
+	vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret));
 	return NULL;
 }
 
@@ -287,6 +322,7 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	if (!agent)
 		return;
 	sd_event_source_disable_unref(agent->timer);
+	vmop_session_server_destroy(agent->server);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
 	end_feed(agent);
 	vmop_agent_messages_close(agent->mail);

@@ -2,7 +2,12 @@
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
 	daemon/active/agent-link.c daemon/active/agent-link.h \
-	daemon/active/handing.c daemon/active/handing.h daemon/active/guests.c daemon/active/guests.h \
+	daemon/active/fetch.c daemon/active/fetch.h \
+	daemon/active/fetched-file.c daemon/active/fetched-file.h \
+	daemon/active/fetches.c daemon/active/fetches.h \
+	daemon/active/file-stream.c daemon/active/file-stream.h \
+	daemon/active/handing.c daemon/active/handing.h \
+	daemon/active/guests.c daemon/active/guests.h \
 	daemon/active/identify.c daemon/active/identify.h \
 	daemon/active/link.c daemon/active/link.h \
 	daemon/active/links.c daemon/active/links.h \
@@ -107,6 +112,7 @@ daemon_libdaemon_la_LIBADD = $(XEN_LIBS) $(XXHASH_LIBS)
 
 sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \
+	daemon/active/session-server.c daemon/active/session-server.h \
 	daemon/agent.c daemon/agent.h \
 	daemon/clock-watch.c daemon/clock-watch.h \
 	daemon/control.c daemon/control.h \

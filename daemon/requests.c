@@ -258,6 +258,8 @@ static struct vmop_error *do_dump(struct vmop_daemon *daemon, const json_t *requ
 	struct vmop_error *err = need_session(daemon);
 	if (!err)
 		err = vmop_session_dump(daemon->session);
+	if (!err)
+		vmop_session_fetch(daemon->session);
 	return err ? err : put_path(reply, daemon);
 }
 

@@ -586,6 +586,12 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session)
 	return !err && !session->file.db ? vmop_session_no_file(session) : err;
 }
 
+void vmop_session_fetch(struct vmop_session *session)
+{
+	if (session->active)
+		vmop_active_guests_fetch(session->active);
+}
+
 /* ---- status ------------------------------------------------------------------------ */
 
 static void subtract(struct vmop_source_stats *stats, const struct vmop_source_stats *before)

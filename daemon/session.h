@@ -72,6 +72,9 @@ struct vmop_error *vmop_session_resume(struct vmop_session *session);
 /* Store all samples up to now, and return after they are committed. */
 struct vmop_error *vmop_session_dump(struct vmop_session *session);
 
+/* Begin to fetch the sessions of active guests of KVM, which go on. Does not wait for them. */
+void vmop_session_fetch(struct vmop_session *session);
+
 /*
  * Continue in a new file. The present file gets `name`, or is deleted if name is NULL. No sample
  * is lost in between. On an error the session continues in its file; without a new one it continues

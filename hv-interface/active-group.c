@@ -357,6 +357,11 @@ void vmop_active_group_leave(struct vmop_active_group *group, bool is_end)
 	}
 }
 
+uint64_t vmop_active_group_token(const struct vmop_active_group *group)
+{
+	return group->token;
+}
+
 uint64_t vmop_active_group_samples(const struct vmop_active_group *group, uint32_t domain)
 {
 	const struct member *member = find(group, domain);

@@ -125,6 +125,9 @@ void vmop_active_group_check(struct vmop_active_group *group);
  */
 void vmop_active_group_leave(struct vmop_active_group *group, bool is_end);
 
+/* Return the random number that identifies the initiator's session; not 0. */
+uint64_t vmop_active_group_token(const struct vmop_active_group *group);
+
 /* Return the number of samples that a domain's agent reports; 0: not known. */
 uint64_t vmop_active_group_samples(const struct vmop_active_group *group, uint32_t domain);
 

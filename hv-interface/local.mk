@@ -51,6 +51,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
 	hv-interface/active-check.c hv-interface/active-check.h \
+	hv-interface/active-file.c hv-interface/active-file.h \
 	hv-interface/active-frame.c hv-interface/active-frame.h \
 	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
@@ -103,7 +104,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
 hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
-hv_interface_libhvinterface_la_LIBADD = hv-interface/libevents.la libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
+hv_interface_libhvinterface_la_LIBADD = hv-interface/libevents.la libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS) $(XXHASH_LIBS)
 
 # The program in the kernel, and what loads it.
 EXTRA_DIST += hv-interface/bpf/waits.bpf.c hv-interface/bpf/run-time.bpf.c

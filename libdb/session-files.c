@@ -23,11 +23,17 @@
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 #define NEW_FILE CURRENT_FILE ".new"
 #define DISCARDED_FILE CURRENT_FILE ".discarded"
+/* Bytes of a guest's name in the name of its session. */
+#define GUEST_NAME_BYTES 64
 #define STAMP_FORMAT "%Y%m%dT%H%M%S"
 
 /* Suffixes of SQLite's files beside a database; the database comes last. */
 static const char *const sibling_suffixes[] = {"-shm", "-wal", "-journal", ""};
 #define N_SIBLINGS (sizeof(sibling_suffixes) / sizeof(sibling_suffixes[0]))
+
+/* The characters of sessions' names. */
+static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-+@";
 
 char *vmop_session_path(const char *dir, const char *name)
 {
@@ -41,6 +47,19 @@ char *vmop_session_new_path(const char *dir)
 	return asprintf(&path, "%s/" NEW_FILE, dir) < 0 ? NULL : path;
 }
 
+char *vmop_session_guest_file(const char *guest)
+{
+	char name[GUEST_NAME_BYTES + 1], *file;
+	snprintf(name, sizeof(name), "%s", guest);
+	for (char *c = name; *c; c++)
+		if (!strchr(name_characters, *c))
+			*c = '_';
+	return asprintf(&file, "%s%c%s%s", VMOP_SESSION_CURRENT, VMOP_SESSION_GUEST_MARK, name,
+			VMOP_SESSION_SUFFIX) < 0
+		       ? NULL
+		       : file;
+}
+
 char *vmop_session_discarded_path(const char *dir)
 {
 	char *path;
@@ -49,14 +68,12 @@ char *vmop_session_discarded_path(const char *dir)
 
 struct vmop_error *vmop_session_check_name(const char *name)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789._-+@";
 	size_t len = strlen(name), suffix = strlen(VMOP_SESSION_SUFFIX);
 	if (!strcmp(name, VMOP_SESSION_CURRENT))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "session name '%s' is the running session's own", name);
-	if (!len || len > 128 || name[strspn(name, good)] || *name == '.' || *name == '-' ||
-	    (len >= suffix && !strcmp(name + len - suffix, VMOP_SESSION_SUFFIX)))
+	if (!len || len > 128 || name[strspn(name, name_characters)] || *name == '.' ||
+	    *name == '-' || (len >= suffix && !strcmp(name + len - suffix, VMOP_SESSION_SUFFIX)))
 		return vmop_error_new(
 			VMOP_ERROR_USAGE,
 			"session name '%.160s': letters, digits and ._-+@ are allowed, "
@@ -114,12 +131,6 @@ static const char *name_in(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-static bool is_session_file(const char *file)
-{
-	size_t len = strlen(file), suffix = strlen(VMOP_SESSION_SUFFIX);
-	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX);
-}
-
 static bool exists(const struct session_dir *dir, const char *name)
 {
 	struct stat st;
@@ -142,7 +153,72 @@ static struct vmop_error *rename_one(const struct session_dir *dir, const char *
 				 : vmop_error_os(problem, "%s/%s", dir->path, from);
 }
 
-/* Remove the first n of a session's files: only the siblings, or all. */
+/* ---- the sessions of its guests --------------------------------------------------- */
+
+/* Return the length of the session's name in `file`, NAME.vmop; 0: it is no session. */
+static size_t name_len(const char *file)
+{
+	size_t len = strlen(file), suffix = strlen(VMOP_SESSION_SUFFIX);
+	return len > suffix && !strcmp(file + len - suffix, VMOP_SESSION_SUFFIX) ? len - suffix : 0;
+}
+
+/*
+ * Return the length of the part of `file` with which the names of its guests' sessions begin: NAME
+ * of NAME.vmop, or all of the name of the discarded session; 0: it can have no guests.
+ */
+static size_t stem_len(const char *file)
+{
+	return strcmp(file, DISCARDED_FILE) == 0 ? strlen(file) : name_len(file);
+}
+
+/* Return whether `entry` is, or begins, the session of a guest of the session in `file`. */
+static bool is_of_guest(const char *entry, const char *file)
+{
+	size_t len = stem_len(file);
+	return len && !strncmp(entry, file, len) && entry[len] == VMOP_SESSION_GUEST_MARK;
+}
+
+/* Rename one session of a guest of the session `from` to that of `to`. */
+static void rename_guest(const struct session_dir *dir, const char *entry, const char *from,
+			 const char *to)
+{
+	char *file;
+	/* A file that did not arrive completely keeps its name. */
+	if (!name_len(entry) || !stem_len(to) ||
+	    asprintf(&file, "%.*s%s", (int)stem_len(to), to, entry + stem_len(from)) < 0)
+		return;
+	renameat(dir->at.fd, entry, dir->at.fd, file);
+	free(file);
+}
+
+/*
+ * Rename the sessions of the guests of the session `from` with it, to that of `to`; NULL: remove
+ * them. One that fails is left: without its session, the next start removes it.
+ */
+static void move_guests(const struct session_dir *dir, const char *from, const char *to)
+{
+	if (!stem_len(from))
+		return;
+	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!stream && fd >= 0)
+		close(fd);
+	while (stream && (entry = readdir(stream))) {
+		if (!is_of_guest(entry->d_name, from))
+			continue;
+		if (to)
+			rename_guest(dir, entry->d_name, from, to);
+		else
+			unlinkat(dir->at.fd, entry->d_name, 0);
+	}
+	if (stream)
+		closedir(stream);
+}
+
+/* ---- renaming and removing --------------------------------------------------------- */
+
+/* Remove the first n of a session's files: only the siblings, or all. With all, its guests' go. */
 static struct vmop_error *remove_files(const struct session_dir *dir, const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -154,6 +230,8 @@ static struct vmop_error *remove_files(const struct session_dir *dir, const char
 		if (unlinkat(dir->at.fd, file, 0) < 0 && errno != ENOENT)
 			return vmop_error_os(errno, "%s/%s", dir->path, file);
 	}
+	if (n == N_SIBLINGS)
+		move_guests(dir, name, NULL);
 	return NULL;
 }
 
@@ -174,7 +252,8 @@ static struct vmop_error *link_siblings(const struct session_dir *dir, const cha
 }
 
 /*
- * Rename `from` and its siblings to `to`, which must not exist. After an error nothing is renamed.
+ * Rename `from`, its siblings and its guests' sessions to `to`, which must not exist. After an
+ * error nothing is renamed.
  *
  * The file has its siblings beside it at every moment, for readers and after a kill: they have both
  * names while the file is renamed.
@@ -193,6 +272,8 @@ static struct vmop_error *move_session(const struct session_dir *dir, const char
 	if (!err)
 		err = rename_one(dir, from, to);
 	vmop_error_destroy(remove_files(dir, err ? to : from, N_SIBLINGS - 1));
+	if (!err)
+		move_guests(dir, from, to);
 	return err;
 }
 
@@ -249,7 +330,7 @@ static void remove_second_name(const struct session_dir *dir, const char *file)
 		if (len <= suffix || strcmp(file + len - suffix, sibling_suffixes[i]) != 0)
 			continue;
 		_cleanup_free_ char *session = strndup(file, len - suffix);
-		if (session && is_session_file(session) && !exists(dir, session) &&
+		if (session && name_len(session) && !exists(dir, session) &&
 		    fstatat(dir->at.fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink > 1)
 			unlinkat(dir->at.fd, file, 0);
 	}
@@ -453,7 +534,7 @@ static struct vmop_error *add_session(int dir_fd, const char *file,
 				      struct vmop_session_entries *list)
 {
 	struct stat st;
-	if (!is_session_file(file) || fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (!name_len(file) || fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return NULL;
 	if (!vmop_array_reserve(list->items, list->capacity, list->n + 1))
@@ -537,6 +618,20 @@ bool vmop_session_name_is_time(const char *name)
 	return digits >= 1 && digits <= 3 && !rest[1 + digits];
 }
 
+/* Return the room of a session of the list and of those of its guests. */
+static uint64_t bytes_with_guests(const struct vmop_session_entries *list, size_t of)
+{
+	size_t len = strlen(list->items[of].name);
+	uint64_t bytes = list->items[of].disk_bytes;
+	for (size_t i = 0; i < list->n; i++) {
+		const char *name = list->items[i].name;
+		if (!strncmp(name, list->items[of].name, len) &&
+		    name[len] == VMOP_SESSION_GUEST_MARK)
+			bytes += list->items[i].disk_bytes;
+	}
+	return bytes;
+}
+
 struct vmop_error *vmop_session_expire(const char *path, uint64_t before_ns, uint64_t max_bytes,
 				       unsigned *ret_n)
 {
@@ -558,7 +653,7 @@ struct vmop_error *vmop_session_expire(const char *path, uint64_t before_ns, uin
 		err = find_saved(&dir, entry->name, &file);
 		if (!err)
 			err = remove_files(&dir, file, N_SIBLINGS);
-		all_bytes -= entry->disk_bytes;
+		all_bytes -= bytes_with_guests(&list, i);
 		*ret_n += !err;
 	}
 	vmop_session_entries_deinit(&list);

@@ -5,6 +5,9 @@
  * (20261121T010203.vmop, UTC).  Saving and keeping never overwrite a session.  They first complete
  * the file of a killed daemon, and move a file that can't be read as it is.
  *
+ * "NAME~GUEST.vmop" is the session of an active guest, which the daemon fetched for the session
+ * NAME. It has each later name of NAME, and is removed with it.
+ *
  * Callers: vmopd and vmopcontrol.  What changes the current session is called only while no daemon
  * writes it.
  */
@@ -24,8 +27,17 @@ struct vmop_db;
 #define VMOP_SESSION_CURRENT "current"
 #define VMOP_SESSION_SUFFIX ".vmop"
 
+#define VMOP_SESSION_GUEST_MARK '~' /* in no name that a user may give */
+
 /* Return "<dir>/<name>.vmop", which the caller frees; NULL: out of memory. */
 char *vmop_session_path(const char *dir, const char *name);
+
+/*
+ * Return the file name of the session of a guest that belongs to the current session: the guest's
+ * name in it is cut, and has a '_' for each character that a session's name cannot have. The caller
+ * frees it; NULL: out of memory.
+ */
+char *vmop_session_guest_file(const char *guest);
 
 /*
  * Return "<dir>/current.vmop.new", which the caller frees; NULL: out of memory.  A new session
@@ -36,7 +48,8 @@ char *vmop_session_new_path(const char *dir);
 
 /*
  * Return "<dir>/current.vmop.discarded", which the caller frees; NULL: out of memory.  A session
- * whose samples are discarded is moved there, and then removed.
+ * whose samples are discarded is moved there, with those of its guests
+ * (current.vmop.discarded~GUEST.vmop), and then removed.
  */
 char *vmop_session_discarded_path(const char *dir);
 

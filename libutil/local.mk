@@ -21,7 +21,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/protocol.c libutil/protocol.h libutil/readers.c libutil/readers.h \
 	libutil/dirs/run-dir.c libutil/dirs/run-dir.h \
 	libutil/dirs/safe-dir.c libutil/dirs/safe-dir.h \
-	libutil/setup.c libutil/set-up/active-samples.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/code.c libutil/set-up/guest-context.c libutil/set-up/waits.c libutil/setup.h \
+	libutil/setup.c libutil/set-up/active-samples.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/code.c libutil/set-up/fetch.c libutil/set-up/guest-context.c libutil/set-up/waits.c libutil/setup.h \
 	libutil/set-up/off-cpu.c libutil/set-up/file.c libutil/setup-key.h \
 	libutil/set-up/ladder.c libutil/set-up/overhead.c libutil/set-up/retention.c libutil/set-up/span.c libutil/set-up/span.h \
 	libutil/stack-end.c libutil/stack-end.h \

@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 28 /* the number of keys */
+#define VMOP_SETUP_KEYS 29 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -44,6 +44,11 @@ void vmop_setup_put_off_cpu_states(FILE *out, const char *key, const struct vmop
 struct vmop_error *vmop_setup_set_code(struct vmop_setup *setup, const char *key,
 				       const char *value);
 void vmop_setup_put_code(FILE *out, const char *key, const struct vmop_setup *setup);
+
+/* Likewise of set-up/fetch.c. */
+struct vmop_error *vmop_setup_set_fetch_size(struct vmop_setup *setup, const char *key,
+					     const char *value);
+void vmop_setup_put_fetch_size(FILE *out, const char *key, const struct vmop_setup *setup);
 
 /* The setter and printer of set-up/waits.c. */
 struct vmop_error *vmop_setup_set_waits(struct vmop_setup *setup, const char *key,

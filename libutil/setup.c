@@ -407,6 +407,7 @@ static const struct setup_key {
 	{"session-dir", set_session_dir, put_session_dir, NO_LIST},
 	{"active-domains", set_active_domains, put_active_domains, LIST_AT(active_domains)},
 	{"active-samples", vmop_setup_set_active_samples, vmop_setup_put_active_samples, NO_LIST},
+	{"fetch-size", vmop_setup_set_fetch_size, vmop_setup_put_fetch_size, NO_LIST},
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},
 	{"guest-cpu", set_guest_cpu, put_guest_cpu, NO_LIST},
@@ -470,6 +471,7 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 		.guest_cpu_permille = 10,
 		.nice = VMOP_DEFAULT_NICE,
 		.code_bytes = VMOP_CODE_DEFAULT_BYTES,
+		.fetch_bytes = VMOP_FETCH_DEFAULT_BYTES,
 		.off_cpu = {.states = VMOP_OFF_CPU_DEFAULT_STATES},
 		.session_mode = 0644,
 	};

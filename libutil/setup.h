@@ -71,6 +71,7 @@ struct vmop_off_cpu {
 };
 
 #define VMOP_CODE_DEFAULT_BYTES ((uint64_t)16 << 20)
+#define VMOP_FETCH_DEFAULT_BYTES ((uint64_t)64 << 20)
 
 /* At the age age_ns, intervals are merged into ones of len_ns. */
 struct vmop_ladder_step {
@@ -108,6 +109,7 @@ struct vmop_setup {
 	struct vmop_setup_list active_domains; /* on Xen: domains with an agent: "all", or names */
 	bool active_samples_by_host; /* KVM: the host takes active guests' samples and hands them
 					over */
+	uint64_t fetch_bytes; /* the largest session of an active guest to fetch; 0: fetch none */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
 	unsigned guest_cpu_permille; /* CPU time for reading guests' memory, in 1/1000 of one CPU;

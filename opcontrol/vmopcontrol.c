@@ -28,6 +28,7 @@ enum option_key {
 	KEY_SESSION_DIR,
 	KEY_ACTIVE_DOMAINS,
 	KEY_ACTIVE_SAMPLES,
+	KEY_FETCH_SIZE,
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
@@ -81,6 +82,9 @@ static const struct argp_option other_options[] = {
 	{"active-samples", KEY_ACTIVE_SAMPLES, "guest|host", 0,
 	 "Who takes the samples of active guests of KVM: the guest (default), or the host, which "
 	 "hands them over",
+	 GROUP_SETUP},
+	{"fetch-size", KEY_FETCH_SIZE, "SIZE", 0,
+	 "Fetch the sessions of active guests of KVM, each of at most SIZE (default: 64M), or off",
 	 GROUP_SETUP},
 	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
 	 "Passive guests: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},

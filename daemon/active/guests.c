@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/active/fetches.h"
 #include "daemon/active/handing.h"
 #include "daemon/active/identify.h"
 #include "daemon/active/links.h"
@@ -23,6 +24,7 @@ struct vmop_active_guests {
 	struct vmop_active_opener opener; /* that of the links, with the guests' names */
 	struct vmop_active_group *group;
 	struct vmop_active_candidates candidates;
+	struct vmop_fetches *fetches;
 	struct vmop_active_losses logged;
 	struct vmop_handing *handing; /* NULL: the guests sample themselves */
 	bool has_ended;
@@ -142,6 +144,8 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 		err = begin_handing(active);
 	if (!err)
 		err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (!err)
+		err = vmop_fetches_create(setup, vmop_active_vsock_dial_guest, &active->fetches);
 	if (err) {
 		vmop_active_guests_destroy(active);
 		return err;
@@ -214,16 +218,64 @@ static void hand_over_rest(struct vmop_active_guests *active)
 	}
 }
 
+/* Fetch the session of a guest, if it is connected. */
+static void fetch(struct vmop_active_guests *active, const struct vmop_active_candidate *candidate,
+		  uint64_t token)
+{
+	struct vmop_fetched_guest guest = {.vmm_pid = candidate->vmm_pid,
+					   .token = token,
+					   .name = candidate->name,
+					   .uuid = candidate->uuid};
+	if (vmop_active_links_address(active->links, guest.vmm_pid, &guest.cid, &guest.pidfd))
+		vmop_fetches_begin(active->fetches, &guest);
+}
+
+/* Mark the guests that sample themselves, by candidate. */
+static void find_sampled(const struct vmop_active_guests *active,
+			 bool ret[VMOP_ACTIVE_CANDIDATES_MAX])
+{
+	for (size_t i = 0; i < active->candidates.n; i++)
+		ret[i] = vmop_active_group_presence(active->group,
+						    active->candidates.at[i].vmm_pid) ==
+			 VMOP_ACTIVE_THERE;
+}
+
+static void fetch_all(struct vmop_active_guests *active,
+		      const bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX], uint64_t token)
+{
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (is_sampled[i])
+			fetch(active, &active->candidates.at[i], token);
+}
+
+void vmop_active_guests_fetch(struct vmop_active_guests *active)
+{
+	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];
+	if (active->has_ended)
+		return;
+	find_sampled(active, is_sampled);
+	fetch_all(active, is_sampled, vmop_active_group_token(active->group));
+}
+
 void vmop_active_guests_end(struct vmop_active_guests *active)
 {
-	if (!active->has_ended && active->group) {
-		hand_over_rest(active);
-		log_handed(active);
-	}
-	if (!active->has_ended)
-		vmop_active_group_destroy(active->group);
-	active->group = NULL;
+	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];
+	uint64_t token;
+	if (active->has_ended)
+		return;
 	active->has_ended = true;
+	if (!active->group || !active->fetches) /* it was not created completely */
+		return;
+	hand_over_rest(active);
+	log_handed(active);
+	find_sampled(active, is_sampled);
+	token = vmop_active_group_token(active->group);
+	vmop_active_group_destroy(active->group);
+	active->group = NULL;
+	/* A fetch that goes on still brings a file from before the end. */
+	vmop_fetches_wait(active->fetches);
+	fetch_all(active, is_sampled, token);
+	vmop_fetches_wait(active->fetches);
 }
 
 void vmop_active_guests_destroy(struct vmop_active_guests *active)
@@ -231,6 +283,8 @@ void vmop_active_guests_destroy(struct vmop_active_guests *active)
 	if (!active)
 		return;
 	vmop_active_guests_end(active);
+	vmop_active_group_destroy(active->group);
+	vmop_fetches_destroy(active->fetches);
 	vmop_active_links_destroy(active->links);
 	vmop_active_candidates_deinit(&active->candidates);
 	vmop_handing_destroy(active->handing);
@@ -272,38 +326,59 @@ static void log_change(struct vmop_active_candidate *candidate, bool is_sampled,
 	candidate->was_sampled = is_sampled;
 }
 
-static const char *note_of(const struct vmop_active_guests *active, uint32_t vmm_pid)
+/* Return the part of the note of a guest with an agent that is about the fetch of its session. */
+static const char *fetch_text(const struct vmop_active_guests *active, uint32_t vmm_pid)
+{
+	switch (vmop_fetches_state(active->fetches, vmm_pid)) {
+	case VMOP_FETCHES_GOES_ON:
+		return "; its session is being fetched";
+	case VMOP_FETCHES_DONE:
+		return "; its session was fetched";
+	case VMOP_FETCHES_FAILED:
+		return "; its session was not fetched: see vmopd's log";
+	case VMOP_FETCHES_NONE:
+		break;
+	}
+	return "";
+}
+
+/* Return the note of a guest whose agent does not sample. */
+static const char *note_of_passive(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
 	if (!vmop_active_links_has(active->links, vmm_pid))
 		return "no 'vmopd --active' has connected: sampled as a passive guest";
-	switch (vmop_active_group_presence(active->group, vmm_pid)) {
-	case VMOP_ACTIVE_THERE:
-		return "it samples itself";
-	case VMOP_ACTIVE_PROBED:
+	if (vmop_active_group_presence(active->group, vmm_pid) == VMOP_ACTIVE_PROBED)
 		return "its vmopd begins: sampled as a passive guest until then";
-	case VMOP_ACTIVE_ABSENT:
-		break;
-	}
 	return "its vmopd does not sample: see vmopd's log; sampled as a passive guest";
 }
 
-/* Note in a domain how its agent does with the host's samples. */
-static void note_handed(const struct vmop_active_guests *active, struct vmop_domain *domain)
+/* Write what an agent does with the host's samples. */
+static void write_handed(const struct vmop_active_guests *active, uint32_t vmm_pid, char *buf,
+			 size_t size)
 {
 	struct vmop_active_ask ask;
-	char text[256];
-	if (!vmop_active_links_asked(active->links, domain->vmm_pid, &ask) || !ask.n_received) {
-		vmop_domain_set_note(domain, "it gets the host's samples");
+	if (!vmop_active_links_asked(active->links, vmm_pid, &ask) || !ask.n_received) {
+		snprintf(buf, size, "it gets the host's samples");
 		return;
 	}
 	double percent = 100.0 / (double)ask.n_received;
-	snprintf(text, sizeof(text),
+	snprintf(buf, size,
 		 "it gets the host's samples: its clock is known to %.1f us, %.2f %% of samples "
 		 "are near a task switch, %.2f %% in one, %.2f %% have no task, %.2f %% found no "
 		 "room",
 		 (double)ask.error_ns / 1000, percent * (double)ask.n_ambiguous,
 		 percent * (double)ask.n_switching, percent * (double)ask.n_unplaced,
 		 percent * (double)ask.n_dropped);
+}
+
+/* Note in a domain with an agent what that does. */
+static void note_active(const struct vmop_active_guests *active, struct vmop_domain *domain)
+{
+	char text[VMOP_DOMAIN_NOTE_BYTES] = "it samples itself";
+	if (active->handing)
+		write_handed(active, domain->vmm_pid, text, sizeof(text));
+	size_t len = strlen(text);
+	snprintf(text + len, sizeof(text) - len, "%s", fetch_text(active, domain->vmm_pid));
 	vmop_domain_copy_note(domain, text);
 }
 
@@ -313,10 +388,10 @@ static void note(struct vmop_active_guests *active, struct vmop_domain *domain)
 	uint64_t samples = vmop_active_group_samples(active->group, domain->vmm_pid);
 	bool is_there =
 		vmop_active_group_presence(active->group, domain->vmm_pid) == VMOP_ACTIVE_THERE;
-	if (active->handing && is_there && vmop_active_links_has(active->links, domain->vmm_pid))
-		note_handed(active, domain);
+	if (is_there && vmop_active_links_has(active->links, domain->vmm_pid))
+		note_active(active, domain);
 	else
-		vmop_domain_set_note(domain, note_of(active, domain->vmm_pid));
+		vmop_domain_set_note(domain, note_of_passive(active, domain->vmm_pid));
 	if (samples)
 		vmop_domain_set_samples_own(domain, samples);
 }
@@ -361,6 +436,8 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active);
 	hand_over(active);
+	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
+	vmop_fetches_step(active->fetches);
 	for (uint32_t i = 1; i < domains->n; i++)
 		if (domains->at[i]->kind == VMOP_DOMAIN_ACTIVE && domains->at[i]->is_running)
 			note(active, domains->at[i]);

@@ -46,8 +46,15 @@ struct vmop_sample_copy vmop_active_guests_copy(struct vmop_active_guests *activ
 void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t complete_ns);
 
 /*
- * Let all agents store their samples and end their sessions, and wait for them: at most
- * VMOP_ACTIVE_END_WAIT_NS, in parallel. Only the destruction may follow.
+ * Begin to fetch the present sessions of all agents that sample (fetches.h). Does not wait; the
+ * steps go on with it.
+ */
+void vmop_active_guests_fetch(struct vmop_active_guests *active);
+
+/*
+ * Let all agents store their samples and end their sessions, and fetch these. Wait for both: at
+ * most VMOP_ACTIVE_END_WAIT_NS, then twice VMOP_FETCHES_WAIT_NS, in parallel. Only the destruction
+ * may follow.
  */
 void vmop_active_guests_end(struct vmop_active_guests *active);
 void vmop_active_guests_destroy(struct vmop_active_guests *active); /* NULL is allowed */

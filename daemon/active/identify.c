@@ -87,6 +87,7 @@ static struct vmop_active_candidate *add(struct vmop_active_candidates *candidat
 	*candidate = (struct vmop_active_candidate){
 		.vmm_pid = domain->vmm_pid, .pidfd = pidfd, .seen_ns = now_ns};
 	snprintf(candidate->name, sizeof(candidate->name), "%s", domain->name);
+	snprintf(candidate->uuid, sizeof(candidate->uuid), "%s", domain->uuid);
 	return candidate;
 }
 

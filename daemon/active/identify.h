@@ -30,6 +30,7 @@ struct vmop_active_candidate {
 	uint32_t kvm_tid;	   /* as in struct vmop_domain */
 	bool was_sampled;	   /* its agent samples, as far as was logged */
 	char name[VMOP_GUEST_NAME_BYTES];
+	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 };
 
 struct vmop_active_candidates {

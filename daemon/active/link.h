@@ -14,7 +14,15 @@
  *	agent-link.h	guest: connects to the host, and proves where it runs
  *	vsock.h		the sockets of both
  *
- * No function waits. All of them are for the thread of the event loop.
+ * No function of these waits. All of them are for the thread of the event loop.
+ *
+ * The guest's session comes to the host on a connection of its own, between threads of their own:
+ *
+ *	fetches.h	host: the sessions that a host's session fetches
+ *	fetch.h		host: one of them, in its thread
+ *	fetched-file.h	host: checks the file and puts it in its place
+ *	session-server.h	guest: sends a copy of its session
+ *	file-stream.h	both: frames with limits of time
  *
  * This header: one connection, a stream of frames (hv-interface/active-frame.h).
  */

@@ -370,6 +370,17 @@ bool vmop_active_links_has(const struct vmop_active_links *links, uint32_t vmm_p
 	return find_bound(links, vmm_pid) != NULL;
 }
 
+bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t vmm_pid,
+			       uint32_t *ret_cid, int *ret_pidfd)
+{
+	const struct slot *slot = find_bound(links, vmm_pid);
+	if (!slot)
+		return false;
+	*ret_cid = slot->cid;
+	*ret_pidfd = slot->pidfd;
+	return true;
+}
+
 /* ---- samples and the clock --------------------------------------------------------------- */
 
 void vmop_active_links_set_clock(struct vmop_active_links *links,

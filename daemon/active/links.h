@@ -92,6 +92,13 @@ void vmop_active_links_refuse(struct vmop_active_links *links,
 bool vmop_active_links_has(const struct vmop_active_links *links, uint32_t vmm_pid);
 
 /*
+ * Set *ret_cid to the CID of that guest, and *ret_pidfd to the pidfd of its VMM, which stays the
+ * links'. Return false if the guest has no connection.
+ */
+bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t vmm_pid,
+			       uint32_t *ret_cid, int *ret_pidfd);
+
+/*
  * Return the opener of the stores of guests, by the pids of their VMMs. A store of a guest without
  * a connection reads "" and cannot be written.
  */

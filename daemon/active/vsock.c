@@ -42,28 +42,38 @@ static struct vmop_error *no_socket(int error)
 	return vmop_error_os(error, "vsock");
 }
 
-struct vmop_error *vmop_active_vsock_listen(int *ret_fd)
+static struct vmop_error *listen_at(uint32_t port, int *ret_fd)
 {
 	_cleanup_close_ int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return no_socket(errno);
-	if (bind_to(fd, VMOP_ACTIVE_VSOCK_PORT) < 0) {
+	if (bind_to(fd, port) < 0) {
 		if (errno == EADDRINUSE)
 			return vmop_error_new(VMOP_ERROR_BUSY,
-					      "vsock port %d, to which the agents of active guests "
-					      "connect, belongs to another process",
-					      VMOP_ACTIVE_VSOCK_PORT);
+					      "vsock port %u, which active guests and their host "
+					      "use, belongs to another process",
+					      port);
 		if (errno == EACCES)
 			return vmop_error_new(VMOP_ERROR_CANT,
 					      "active guests need the capability "
-					      "CAP_NET_BIND_SERVICE, for vsock port %d",
-					      VMOP_ACTIVE_VSOCK_PORT);
-		return vmop_error_os(errno, "vsock port %d", VMOP_ACTIVE_VSOCK_PORT);
+					      "CAP_NET_BIND_SERVICE, for vsock port %u",
+					      port);
+		return vmop_error_os(errno, "vsock port %u", port);
 	}
 	if (listen(fd, BACKLOG) < 0)
-		return vmop_error_os(errno, "vsock port %d", VMOP_ACTIVE_VSOCK_PORT);
+		return vmop_error_os(errno, "vsock port %u", port);
 	*ret_fd = vmop_steal_fd(&fd);
 	return NULL;
+}
+
+struct vmop_error *vmop_active_vsock_listen(int *ret_fd)
+{
+	return listen_at(VMOP_ACTIVE_VSOCK_PORT, ret_fd);
+}
+
+struct vmop_error *vmop_active_vsock_listen_in_guest(int *ret_fd)
+{
+	return listen_at(VMOP_ACTIVE_VSOCK_FILE_PORT, ret_fd);
 }
 
 int vmop_active_vsock_accept(int listener_fd, uint32_t *ret_cid, uint32_t *ret_port)
@@ -105,13 +115,29 @@ static bool bind_privileged(int fd)
 	return false;
 }
 
-int vmop_active_vsock_dial(void)
+static int dial(uint32_t cid, uint32_t port)
 {
-	const struct sockaddr_vm host = address_of(VMADDR_CID_HOST, VMOP_ACTIVE_VSOCK_PORT);
+	const struct sockaddr_vm address = address_of(cid, port);
 	_cleanup_close_ int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 || !bind_privileged(fd))
 		return -1;
-	if (connect(fd, (const struct sockaddr *)&host, sizeof(host)) < 0 && errno != EINPROGRESS)
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 &&
+	    errno != EINPROGRESS)
 		return -1;
 	return vmop_steal_fd(&fd);
+}
+
+int vmop_active_vsock_dial(void)
+{
+	return dial(VMADDR_CID_HOST, VMOP_ACTIVE_VSOCK_PORT);
+}
+
+int vmop_active_vsock_dial_guest(uint32_t cid)
+{
+	return dial(cid, VMOP_ACTIVE_VSOCK_FILE_PORT);
+}
+
+bool vmop_active_vsock_is_host(uint32_t cid, uint32_t port)
+{
+	return cid == VMADDR_CID_HOST && port <= LAST_PORT;
 }

@@ -13,13 +13,16 @@
 
 #include "libutil/error.h"
 
-#define VMOP_ACTIVE_VSOCK_PORT 867 /* of the host's vmopd */
+#define VMOP_ACTIVE_VSOCK_PORT 867	/* of the host's vmopd */
+#define VMOP_ACTIVE_VSOCK_FILE_PORT 868 /* of the guest's: the host fetches its session */
 
 /*
  * Listen on the host. The caller closes *ret_fd. VMOP_ERROR_CANT, with the remedy: the kernel has
  * no vsock, or the privilege is missing; VMOP_ERROR_BUSY: another process has the port.
  */
 struct vmop_error *vmop_active_vsock_listen(int *ret_fd);
+/* Listen in the guest for hosts that fetch its session. The same errors. */
+struct vmop_error *vmop_active_vsock_listen_in_guest(int *ret_fd);
 
 /* Accept a connection, non-blocking. The caller closes the result; -1: none waits. */
 int vmop_active_vsock_accept(int listener_fd, uint32_t *ret_cid, uint32_t *ret_port);
@@ -34,5 +37,10 @@ struct vmop_error *vmop_active_vsock_check(void);
  * connected, and which the caller closes; -1: it can't be reached now.
  */
 int vmop_active_vsock_dial(void);
+/* Begin to connect to the file port of the guest with that CID, in the same way. */
+int vmop_active_vsock_dial_guest(uint32_t cid);
+
+/* Return whether a connection with that source is of a privileged process of the host. */
+bool vmop_active_vsock_is_host(uint32_t cid, uint32_t port);
 
 #endif

@@ -47,6 +47,28 @@ struct vmop_error *vmop_session_names_list(const char *dir, struct vmop_words *r
 	return err;
 }
 
+struct vmop_error *vmop_session_names_of_guests(const char *dir, const char *name,
+						struct vmop_words *ret)
+{
+	_cleanup_(vmop_words_deinit) struct vmop_words there = {0};
+	struct vmop_error *err = vmop_session_names_list(dir, &there);
+	size_t len = strlen(name);
+	if (err && err->code != VMOP_ERROR_NO_MEMORY) {
+		vmop_error_destroy(err);
+		return NULL;
+	}
+	for (size_t i = 0; i < there.n && !err; i++) {
+		if (strncmp(there.items[i], name, len) != 0 ||
+		    there.items[i][len] != VMOP_GUEST_SESSION_MARK)
+			continue;
+		if (!vmop_array_reserve(ret->items, ret->capacity, ret->n + 1))
+			return &vmop_error_no_memory;
+		ret->items[ret->n++] = there.items[i];
+		there.items[i] = NULL;
+	}
+	return err;
+}
+
 /* ---- in the order of time ------------------------------------------------------------ */
 
 struct dated {

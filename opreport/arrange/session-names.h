@@ -8,11 +8,24 @@
 
 #define VMOP_SESSION_FILE_SUFFIX ".vmop"
 
+/*
+ * Between the name of a session and that of an active guest, in the name of the guest's own
+ * session (libdb/session-files.h).
+ */
+#define VMOP_GUEST_SESSION_MARK '~'
+
 /* The word of session: for all sessions of the directory. */
 #define VMOP_ALL_SESSIONS "all"
 
 /* Append the names of dir's sessions, NAME of NAME.vmop, in alphabetical order. */
 struct vmop_error *vmop_session_names_list(const char *dir, struct vmop_words *ret);
+
+/*
+ * Append the names of the sessions that dir has of the active guests of session `name`. A directory
+ * that cannot be read has none.
+ */
+struct vmop_error *vmop_session_names_of_guests(const char *dir, const char *name,
+						struct vmop_words *ret);
 
 /*
  * Append the names of dir's sessions in the order in which they began, without those that lie

@@ -110,7 +110,8 @@ static char *find_newest(const char *dir)
 	struct timespec written, last = {0};
 	vmop_error_destroy(vmop_session_names_list(dir, &there));
 	for (size_t i = 0; i < there.n; i++) {
-		if (!time_written(dir, there.items[i], &written) ||
+		if (strchr(there.items[i], VMOP_GUEST_SESSION_MARK) ||
+		    !time_written(dir, there.items[i], &written) ||
 		    (newest && !is_later(&written, &last)))
 			continue;
 		newest = there.items[i];
@@ -174,6 +175,25 @@ static struct vmop_error *list_names(const struct vmop_spec *spec, struct vmop_w
 	return err || names->n ? err : add_default(spec, names);
 }
 
+/* Append the sessions of the guests of the sessions in names. */
+static struct vmop_error *add_guests(const struct vmop_spec *spec, struct vmop_words *names)
+{
+	struct vmop_error *err = NULL;
+	size_t n = names->n;
+	for (size_t i = 0; i < n && !err; i++)
+		if (!strchr(names->items[i], '/'))
+			err = vmop_session_names_of_guests(session_dir(spec), names->items[i],
+							   names);
+	return err;
+}
+
+/* Return whether err is of a guest's session, which must not keep the host's from being read. */
+static bool is_left_out(const struct vmop_error *err, const char *name)
+{
+	return err && err->code != VMOP_ERROR_NO_MEMORY && !strchr(name, '/') &&
+	       strchr(name, VMOP_GUEST_SESSION_MARK);
+}
+
 /* Open the next session, unless it is open already: its samples would count twice. */
 static struct vmop_error *open_session(const struct vmop_spec *spec, const char *name,
 				       bool is_named, struct stat *files, struct vmop_sessions *ret)
@@ -209,6 +229,8 @@ struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_
 	size_t n_named;
 	*ret = (struct vmop_sessions){0};
 	struct vmop_error *err = list_names(spec, &ret->names, &n_named);
+	if (!err)
+		err = add_guests(spec, &ret->names);
 	size_t n = ret->names.n;
 	if (!err && n > VMOP_SESSIONS_MAX)
 		err = vmop_error_new(VMOP_ERROR_USAGE,
@@ -220,8 +242,13 @@ struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_
 	_cleanup_free_ struct stat *files = calloc(n, sizeof(*files));
 	if (!ret->items || !files)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
 		err = open_session(spec, ret->names.items[i], i < n_named, files, ret);
+		if (i < n_named || !is_left_out(err, ret->names.items[i]))
+			continue;
+		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_error_prefix(err, "left out"));
+		err = NULL;
+	}
 	return err;
 }
 

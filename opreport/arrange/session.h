@@ -21,6 +21,9 @@ struct vmop_sessions {
  * does, of "current", or the session that was written last.
  *
  * For a missing session, the error lists the existing ones and how to record one (VMOP_ERROR_CANT).
+ * With a session that is named without '/', the sessions of its active guests are opened, which
+ * vmopd fetched beside it. One of them that cannot be read is left out with a warning.
+ *
  * One file named twice is VMOP_ERROR_USAGE, unless "all" has it.  The caller deinitialises ret also
  * after an error.
  */

@@ -51,6 +51,7 @@ refuse 2 "between 1 and 127" control --setup --callgraph-depth=many
 refuse 2 "'cfi' is not an option" control --setup -c cfi
 refuse 2 "on, off, auto" control --setup --guest-context=maybe
 refuse 2 "guest, host" control --setup --active-samples=maybe
+refuse 2 "between 1M and 4G" control --setup --fetch-size=1K
 refuse 2 "not on or off" control --setup --waits=maybe
 refuse 2 "--callgraph goes with" control --stop --callgraph
 refuse 2 "'all' can't be combined with another name" control --setup --passive-domains=all,a
@@ -135,6 +136,9 @@ expect 0 "" control --setup --config="$work/stacks" --guest-context=auto
 expect 0 "active-samples = host" control --setup --config="$work/stacks" --active-samples=host -V
 expect 0 "" control --setup --config="$work/stacks" --active-samples=guest
 is "lines of active-samples" "$(grep -c active-samples "$work/stacks")" -eq 0
+expect 0 "fetch-size = off" control --setup --config="$work/stacks" --fetch-size=off -V
+expect 0 "" control --setup --config="$work/stacks" --fetch-size=64M
+is "lines of fetch-size" "$(grep -c fetch-size "$work/stacks")" -eq 0
 expect 0 "waits = on" control --setup --config="$work/stacks" --waits -V
 expect 0 "" control --setup --config="$work/stacks" --waits=off
 is "lines of waits" "$(grep -c waits "$work/stacks")" -eq 0

@@ -143,11 +143,85 @@ static void discard(void **state)
 	assert_false(is_there("current.vmop-shm"));
 }
 
+/* Create the session of a guest of a session, or part of it. */
+static void make_of_guest(const char *name)
+{
+	FILE *file = fopen(test_path(name), "w");
+	assert_non_null(file);
+	fputs("a guest's", file);
+	fclose(file);
+}
+
+/* A session is discarded while the next one takes its place, which must not get its guests. */
+static void discarded_guests_go(void)
+{
+	_cleanup_free_ char *current = vmop_session_path(test_dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *discarded = vmop_session_discarded_path(test_dir);
+	make_current("1710000000000000000", false);
+	make_of_guest("current~web1.vmop");
+	assert_ok(vmop_session_move(current, discarded));
+	assert_false(is_there("current~web1.vmop"));
+	/* A move back undoes the first move. */
+	assert_ok(vmop_session_move(discarded, current));
+	assert_true(is_there("current~web1.vmop"));
+	assert_ok(vmop_session_move(current, discarded));
+	assert_ok(vmop_session_remove(discarded));
+	assert_false(is_there("current.vmop.discarded"));
+	assert_false(is_there("current.vmop.discarded~web1.vmop"));
+	assert_false(is_there("current~web1.vmop"));
+}
+
+static void guests_go_with_their_session(void **state)
+{
+	(void)state;
+	_cleanup_free_ char *file = vmop_session_guest_file("../a b~c\xff");
+	_cleanup_free_ char *kept = NULL, *none = NULL;
+	unsigned n = 0;
+	assert_string_equal(file, "current~.._a_b_c_.vmop");
+	assert_error(vmop_session_check_name("current~web1"), VMOP_ERROR_USAGE, "session name");
+	make_current("1710000000000000000", false);
+	make_of_guest("current~web1.vmop");
+	make_of_guest("current~db.vmop.new");
+	make_of_guest("currents.vmop");
+	assert_ok(vmop_session_save(test_dir, "mine"));
+	assert_true(is_there("mine~web1.vmop"));
+	assert_false(is_there("current~web1.vmop"));
+	assert_true(is_there("currents.vmop"));
+	/* One that did not arrive belongs to no session, and goes when the next one begins. */
+	assert_false(is_there("mine~db.vmop.new"));
+	assert_ok(vmop_session_remove(test_path("current.vmop")));
+	assert_false(is_there("current~db.vmop.new"));
+	assert_ok(vmop_session_move(test_path("mine.vmop"), test_path("other.vmop")));
+	assert_true(is_there("other~web1.vmop"));
+	assert_ok(vmop_session_delete(test_dir, "other"));
+	assert_false(is_there("other~web1.vmop"));
+	discarded_guests_go();
+	make_current("1710000000000000000", false);
+	make_of_guest("current~web1.vmop");
+	assert_ok(vmop_session_keep(test_dir, &kept));
+	assert_string_equal(kept, "20240309T160000");
+	assert_true(is_there("20240309T160000~web1.vmop"));
+	assert_ok(vmop_session_expire(test_dir, vmop_clock_ns(CLOCK_REALTIME) + VMOP_NS_PER_S * 9,
+				      UINT64_MAX, &n));
+	assert_false(is_there("20240309T160000.vmop"));
+	assert_false(is_there("20240309T160000~web1.vmop"));
+	make_current(NULL, false);
+	make_of_guest("current~web1.vmop");
+	assert_ok(vmop_session_discard(test_dir));
+	assert_false(is_there("current~web1.vmop"));
+	unlink(test_path("currents.vmop"));
+	assert_ok(vmop_session_keep(test_dir, &none));
+	assert_null(none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),   cmocka_unit_test(save),
-		cmocka_unit_test(keep),	   cmocka_unit_test(a_reader_is_no_hindrance),
+		cmocka_unit_test(guests_go_with_their_session),
+		cmocka_unit_test(names),
+		cmocka_unit_test(save),
+		cmocka_unit_test(keep),
+		cmocka_unit_test(a_reader_is_no_hindrance),
 		cmocka_unit_test(discard),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);

@@ -60,6 +60,7 @@ static void every_key(void **state)
 			   "guest-context = on\n"
 			   "waits = on\n"
 			   "code = 64K\n"
+			   "fetch-size = 1M\n"
 			   "callgraph = cfi:32K\n"
 			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
@@ -91,6 +92,7 @@ static void every_key(void **state)
 	assert_int_equal(setup.guest_context, VMOP_SETUP_CONTEXT_ON);
 	assert_true(setup.waits);
 	assert_int_equal(setup.code_bytes, 65536);
+	assert_int_equal(setup.fetch_bytes, 1 << 20);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
 	assert_int_equal(setup.stacks.user_stack_bytes, 32768);
 	assert_int_equal(setup.stacks.max_frames, 64);
@@ -121,6 +123,7 @@ static void format_is_parsed_again(void **state)
 				   "xen = /boot/xen-syms.map\n"
 				   "session-dir = /tmp/s\n"
 				   "active-domains = build\n"
+				   "fetch-size = off\n"
 				   "passive-domains = web\n"
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
@@ -218,6 +221,9 @@ static void bad_lines(void **state)
 	refused("keep = 0\n", "'0'", "30d");
 	refused("keep = 500ms\n", "500ms", "keep=1s");
 	refused("flush-interval = 1h\nkeep = 30m\n", "30m", "keep=1h");
+	refused("fetch-size = 1K\n", "1K", "1M");
+	refused("fetch-size = 5G\n", "5G", "4G");
+	refused("fetch-size = on\n", "on", "off");
 	refused("max-size = 15M\n", "15M", "16M");
 	refused("max-size = big\n", "big", "16M");
 	refused("max-overhead = little\n", "little", "0.5%");

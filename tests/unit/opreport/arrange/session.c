@@ -367,6 +367,18 @@ static uint64_t omitted(const struct vmop_result *result)
 	return samples;
 }
 
+static void expect_error(const char *names, enum vmop_error_code code, const char *message)
+{
+	struct vmop_result result;
+	struct vmop_error *err = ask(&by_domain, names, NULL, &result);
+	vmop_result_deinit(&result);
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	if (!strstr(err->message, message))
+		fail_msg("%s", err->message);
+	vmop_error_destroy(err);
+}
+
 /* ---- tests ----------------------------------------------------------------- */
 
 static void one_session_is_as_ever(void **state)
@@ -390,6 +402,33 @@ static void a_guests_own_session(void **state)
 	assert_string_equal(vmop_catalog_domain(&result.catalog, result.omitted[0].domain)->name,
 			    "db1");
 	assert_int_equal(result.base[0].samples, 142);
+}
+
+/* The session of a guest that the daemon fetched belongs to its host's. */
+static void a_fetched_session(void **state)
+{
+	(void)state;
+	char guest[96], fetched[96], bad[96], path[96];
+	snprintf(guest, sizeof(guest), "%s/db1.vmop", dir);
+	snprintf(fetched, sizeof(fetched), "%s/dom0~db1.vmop", dir);
+	snprintf(bad, sizeof(bad), "%s/dom0~bad.vmop", dir);
+	snprintf(path, sizeof(path), "%s/dom0.vmop", dir);
+	assert_int_equal(link(guest, fetched), 0);
+	expect_domains(&by_domain, "dom0", NULL, "db1=66 host=68 xen=8");
+	expect_domains(&by_domain, "dom0~db1", NULL, "host=60 xen=4");
+	expect_domains(&by_domain, "dom0,dom0~db1", NULL, "db1=66 host=68 xen=8");
+	/* A path is of one file. */
+	expect_domains(&by_domain, path, NULL, "db1=12 host=68 xen=4");
+	/* What a guest sent does not keep its host's session from being read, unless it is named.
+	 */
+	FILE *file = fopen(bad, "w");
+	assert_non_null(file);
+	fputs("not a session at all, however long it may be made for the sake of it\n", file);
+	fclose(file);
+	expect_domains(&by_domain, "dom0", NULL, "db1=66 host=68 xen=8");
+	expect_error("dom0~bad", VMOP_ERROR_CORRUPT, "dom0~bad.vmop");
+	unlink(fetched);
+	unlink(bad);
 }
 
 /* Only the host's session has the hypervisor's work for the guest. */
@@ -564,18 +603,6 @@ static void rows_by_session(void **state)
 	}
 }
 
-static void expect_error(const char *names, enum vmop_error_code code, const char *message)
-{
-	struct vmop_result result;
-	struct vmop_error *err = ask(&by_domain, names, NULL, &result);
-	vmop_result_deinit(&result);
-	assert_non_null(err);
-	assert_int_equal(err->code, code);
-	if (!strstr(err->message, message))
-		fail_msg("%s", err->message);
-	vmop_error_destroy(err);
-}
-
 static void what_is_wrong_names_the_session(void **state)
 {
 	(void)state;
@@ -598,6 +625,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_session_is_as_ever),
 		cmocka_unit_test(a_guests_own_session),
+		cmocka_unit_test(a_fetched_session),
 		cmocka_unit_test(a_guests_bill),
 		cmocka_unit_test(a_guest_that_was_not_sampled),
 		cmocka_unit_test(domains_by_any_of_their_names),

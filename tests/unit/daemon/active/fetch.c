@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The session of a guest comes home, over pairs of sockets: from a real server of sessions, and
+ * from guests that refuse, send rubbish, too much, too slowly, or a session that is not theirs.
+ */
+#include "daemon/active/fetches.h"
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/active/fetched-file.h"
+#include "daemon/active/file-stream.h"
+#include "daemon/active/session-server.h"
+#include "hv-interface/active-file.h"
+#include "libdb/db.h"
+#include "libutil/worker.h"
+#include "tests/unit/ok.h"
+
+#define TOKEN UINT64_C(0x1122334455667788)
+#define UUID "11111111-2222-3333-4444-555555555501"
+#define OTHER_UUID "99999999-2222-3333-4444-555555555501"
+#define VMM 4711
+
+static char dir[64], guest_path[80], host_path[80];
+static struct vmop_setup setup;
+static struct vmop_fetches *fetches;
+static struct vmop_session_server *server;
+static uint64_t offered_token;
+
+static int guest_fd; /* the guest's end of the last connection */
+
+/* ---- the guest ------------------------------------------------------------------------------- */
+
+/* What a guest's session says about itself. */
+struct content {
+	const char *uuid, *hostname;
+	const char *other_uuid; /* of a second domain; NULL: there is none */
+	uint64_t start_ns;
+	size_t n_symbols;
+};
+
+static void put_session(const char *path, const struct content *content)
+{
+	const struct vmop_db_event event = {
+		.name = "cpu-clock", .source = "perf", .unit = "ns", .frequency_hz = 100};
+	const struct vmop_db_domain host = {.name = "host", .uuid = content->uuid};
+	const struct vmop_db_domain other = {.id = {1},
+					     .kind = VMOP_DOMAIN_PASSIVE,
+					     .name = "inner",
+					     .uuid = content->other_uuid};
+	const struct vmop_db_image image = {.id = {1}, .name = "/bin/x"};
+	const struct vmop_db_cell cell = {.offset = 16, .samples = 3, .weight_events = 3};
+	struct vmop_db *db = NULL;
+	unlink(path);
+	assert_ok(vmop_db_create(path, &db));
+	assert_ok(vmop_db_put_info(db, "hostname", content->hostname));
+	assert_ok(vmop_db_put_event(db, &event));
+	assert_ok(vmop_db_put_domain(db, &host));
+	if (content->other_uuid)
+		assert_ok(vmop_db_put_domain(db, &other));
+	assert_ok(vmop_db_put_image(db, &image));
+	for (size_t i = 0; i < content->n_symbols; i++) {
+		char value[1000];
+		char name[32];
+		snprintf(name, sizeof(name), "filler-%zu", i);
+		memset(value, 'x', sizeof(value) - 1);
+		value[sizeof(value) - 1] = '\0';
+		assert_ok(vmop_db_put_info(db, name, value));
+	}
+	assert_ok(vmop_db_begin_interval(db, content->start_ns, VMOP_NS_PER_S));
+	assert_ok(vmop_db_put_chunk(
+		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = {1}}, &cell, 1));
+	assert_ok(vmop_db_commit(db));
+	assert_ok(vmop_db_finish(db));
+}
+
+static struct content honest(void)
+{
+	return (struct content){
+		.uuid = UUID, .hostname = "web1", .start_ns = vmop_clock_ns(CLOCK_REALTIME)};
+}
+
+static void offer(void *arg, struct vmop_offered_session *ret)
+{
+	(void)arg;
+	*ret = (struct vmop_offered_session){.token = offered_token, .path = strdup(guest_path)};
+}
+
+static int dial_server(uint32_t cid)
+{
+	int pair[2];
+	assert_int_equal(cid, 7);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	vmop_session_server_take(server, pair[1]);
+	return pair[0];
+}
+
+/* Connect to a guest that the test plays. */
+static int dial_test(uint32_t cid)
+{
+	int pair[2];
+	(void)cid;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	__atomic_store_n(&guest_fd, pair[1], __ATOMIC_SEQ_CST);
+	return pair[0];
+}
+
+/* ---- the host ------------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	const struct vmop_session_server_options options = {.listener_fd = -1, .offer = offer};
+	strcpy(dir, "/tmp/vmop-fetch-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(guest_path, sizeof(guest_path), "%s/current.vmop", dir);
+	snprintf(host_path, sizeof(host_path), "%s/current~web_1.vmop", dir);
+	assert_ok(vmop_setup_init(&setup));
+	assert_ok(vmop_setup_set(&setup, "session-dir", dir, false));
+	assert_ok(vmop_setup_set(&setup, "session-mode", "0640", false));
+	assert_ok(vmop_setup_set(&setup, "fetch-size", "1M", false));
+	assert_ok(vmop_session_server_create(&options, &server));
+	offered_token = TOKEN;
+	guest_fd = -1;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_fetches_destroy(fetches);
+	fetches = NULL;
+	vmop_session_server_destroy(server);
+	vmop_setup_deinit(&setup);
+	if (guest_fd >= 0)
+		close(guest_fd);
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void begin_fetch(int (*dial)(uint32_t cid), bool host_has_uuid)
+{
+	const struct vmop_fetched_guest guest = {.vmm_pid = VMM,
+						 .cid = 7,
+						 .pidfd = -1,
+						 .token = TOKEN,
+						 .name = "web/1",
+						 .uuid = UUID};
+	if (!fetches)
+		assert_ok(vmop_fetches_create(&setup, dial, &fetches));
+	vmop_fetches_set_host(fetches, host_has_uuid);
+	vmop_fetches_begin(fetches, &guest);
+}
+
+/* Count the files of the directory. */
+static unsigned n_files(void)
+{
+	DIR *stream = opendir(dir);
+	unsigned n = 0;
+	assert_non_null(stream);
+	for (const struct dirent *entry; (entry = readdir(stream));)
+		n += *entry->d_name != '.';
+	closedir(stream);
+	return n;
+}
+
+static struct vmop_error *add(void *arg, const struct vmop_db_total *total)
+{
+	*(uint64_t *)arg += total->samples;
+	return NULL;
+}
+
+static uint64_t samples_in(const char *path)
+{
+	struct vmop_db *db = NULL;
+	uint64_t sum = 0;
+	assert_ok(vmop_db_open(path, &db));
+	assert_ok(vmop_db_each_total(db, &(struct vmop_db_filter){0}, add, &sum));
+	vmop_db_close(db);
+	return sum;
+}
+
+static void finish(enum vmop_fetches_state wanted)
+{
+	vmop_fetches_wait(fetches);
+	assert_int_equal(vmop_fetches_state(fetches, VMM), wanted);
+}
+
+/* Check that a session with this content is fetched or not, and that nothing else stays. */
+static void fetch_content(const struct content *content, bool host_has_uuid,
+			  enum vmop_fetches_state wanted)
+{
+	put_session(guest_path, content);
+	begin_fetch(dial_server, host_has_uuid);
+	finish(wanted);
+	assert_int_equal(access(host_path, F_OK) == 0, wanted == VMOP_FETCHES_DONE);
+	assert_int_equal(n_files(), wanted == VMOP_FETCHES_DONE ? 2 : 1);
+}
+
+/* ---- an honest guest ------------------------------------------------------------------------- */
+
+static void comes_home(void **state)
+{
+	(void)state;
+	struct stat st;
+	const struct content content = honest();
+	fetch_content(&content, true, VMOP_FETCHES_DONE);
+	assert_int_equal(samples_in(host_path), 3);
+	assert_int_equal(stat(host_path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+	/* Once more: it replaces the old file. */
+	ino_t before = st.st_ino;
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_DONE);
+	assert_int_equal(stat(host_path, &st), 0);
+	assert_int_not_equal(st.st_ino, before);
+	assert_int_equal(n_files(), 2);
+}
+
+static void a_session_that_goes_on(void **state)
+{
+	(void)state;
+	const struct content content = honest();
+	const struct vmop_db_cell cell = {.offset = 16, .samples = 4, .weight_events = 4};
+	const struct vmop_db_chunk_key key = {.vcpu = -1, .cpu = -1, .image = {1}};
+	const struct vmop_db_event event = {.name = "cpu-clock", .source = "perf", .unit = "ns"};
+	struct vmop_db *db = NULL;
+	unlink(guest_path);
+	assert_ok(vmop_db_create(guest_path, &db));
+	assert_ok(vmop_db_put_event(db, &event));
+	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = "host", .uuid = UUID}));
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {1}, .name = "/bin/x"}));
+	assert_ok(vmop_db_begin_interval(db, content.start_ns, VMOP_NS_PER_S));
+	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
+	assert_ok(vmop_db_commit(db));
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_DONE);
+	assert_int_equal(samples_in(host_path), 4);
+	assert_ok(vmop_db_finish(db));
+}
+
+static void off(void **state)
+{
+	(void)state;
+	const struct content content = honest();
+	assert_ok(vmop_setup_set(&setup, "fetch-size", "off", false));
+	put_session(guest_path, &content);
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_NONE);
+}
+
+static void too_large(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.n_symbols = 1200;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+static void another_session(void **state)
+{
+	(void)state;
+	const struct content content = honest();
+	offered_token = TOKEN + 1;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+/* ---- a session that is not the guest's ---------------------------------------------------------
+ */
+
+static void poses_as_another(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.uuid = OTHER_UUID;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+	content.uuid = NULL;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+static void has_another(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.other_uuid = OTHER_UUID;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+static void poses_as_the_host(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	char name[256];
+	assert_int_equal(gethostname(name, sizeof(name)), 0);
+	content.hostname = name;
+	fetch_content(&content, false, VMOP_FETCHES_FAILED);
+	/* Two machines of one name are told apart by their UUIDs. */
+	fetch_content(&content, true, VMOP_FETCHES_DONE);
+}
+
+static void another_time(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.start_ns += 3 * VMOP_FETCHED_CLOCK_NS;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+	content.start_ns -= 6 * VMOP_FETCHED_CLOCK_NS;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+static void no_session(void **state)
+{
+	(void)state;
+	FILE *file = fopen(guest_path, "w");
+	assert_non_null(file);
+	fputs("garbage", file);
+	fclose(file);
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_FAILED);
+	assert_int_equal(n_files(), 1);
+}
+
+/* ---- a guest that sends what it likes ----------------------------------------------------------
+ */
+
+static void put_frame(uint32_t sequence, enum vmop_active_frame_type type, const void *payload,
+		      size_t len_bytes)
+{
+	static uint8_t buf[VMOP_ACTIVE_HEADER_BYTES + VMOP_ACTIVE_BULK_BYTES];
+	const struct vmop_active_frame frame = {
+		.type = type, .payload = payload, .len_bytes = (uint32_t)len_bytes};
+	size_t n = vmop_active_frame_encode(&frame, sequence, buf, sizeof(buf));
+	assert_int_not_equal(n, 0);
+	assert_int_equal(send(guest_fd, buf, n, MSG_NOSIGNAL), (ssize_t)n);
+}
+
+static void put_line(uint32_t sequence, const char *line)
+{
+	put_frame(sequence, VMOP_ACTIVE_FRAME_LINE, line, strlen(line));
+}
+
+/* Begin a fetch from the test; the dial is over once there is a socket. */
+static void begin_from_test(void)
+{
+	guest_fd = -1;
+	begin_fetch(dial_test, true);
+	while (__atomic_load_n(&guest_fd, __ATOMIC_SEQ_CST) < 0)
+		usleep(1000);
+}
+
+static void fails_soon(void)
+{
+	uint64_t since_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	finish(VMOP_FETCHES_FAILED);
+	assert_true(vmop_clock_ns(CLOCK_MONOTONIC) - since_ns < VMOP_FILE_STREAM_STALL_NS);
+	assert_int_equal(n_files(), 0);
+}
+
+static void rubbish(void **state)
+{
+	(void)state;
+	static uint8_t zeros[64];
+	begin_from_test();
+	assert_int_equal(send(guest_fd, zeros, sizeof(zeros), MSG_NOSIGNAL), sizeof(zeros));
+	fails_soon();
+}
+
+static void too_much(void **state)
+{
+	(void)state;
+	static uint8_t block[VMOP_ACTIVE_BULK_BYTES];
+	begin_from_test();
+	put_line(0, "file 1048577"); /* more than 1 MiB */
+	fails_soon();
+	close(guest_fd);
+	begin_from_test();
+	put_line(0, "file 20000");
+	put_frame(1, VMOP_ACTIVE_FRAME_BULK, block, sizeof(block));
+	put_frame(2, VMOP_ACTIVE_FRAME_BULK, block, sizeof(block));
+	fails_soon();
+}
+
+static void cut_off(void **state)
+{
+	(void)state;
+	static uint8_t block[VMOP_ACTIVE_BULK_BYTES];
+	begin_from_test();
+	put_line(0, "file 20000");
+	put_frame(1, VMOP_ACTIVE_FRAME_BULK, block, sizeof(block));
+	close(guest_fd);
+	guest_fd = -1;
+	fails_soon();
+}
+
+/* A guest that sends nothing delays neither another one nor the end of the session. */
+static void stalls(void **state)
+{
+	(void)state;
+	uint64_t since_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	begin_from_test();
+	put_line(0, "file 20000");
+	assert_true(vmop_fetches_step(fetches));
+	assert_int_equal(vmop_fetches_state(fetches, VMM), VMOP_FETCHES_GOES_ON);
+	vmop_fetches_destroy(fetches);
+	fetches = NULL;
+	assert_int_equal(n_files(), 0);
+	assert_true(vmop_clock_ns(CLOCK_MONOTONIC) - since_ns < 5 * VMOP_NS_PER_S);
+}
+
+/* ---- limits of time
+ * ------------------------------------------------------------------------------ */
+
+struct drip {
+	struct vmop_worker worker;
+	struct vmop_file_stream stream;
+	struct vmop_error *err;
+};
+
+static void drip_run(struct vmop_worker *worker)
+{
+	struct drip *drip = (struct drip *)worker;
+	struct vmop_active_frame frame;
+	while (!drip->err)
+		drip->err = vmop_file_stream_receive(&drip->stream, &frame);
+}
+
+static void drip_destroy(struct vmop_worker *worker)
+{
+	(void)worker;
+}
+
+/* Receive from a guest that sends so many bytes, one every 50 ms, and check the error. */
+static void drip_fails(unsigned n_bytes, uint64_t stall_ns, uint64_t whole_ns, const char *text)
+{
+	static const struct vmop_worker_ops ops = {"drip", drip_run, drip_destroy};
+	static struct drip drip;
+	int fd = dial_test(7);
+	memset(&drip, 0, sizeof(drip));
+	vmop_file_stream_begin(&drip.stream, fd, &drip.worker);
+	drip.stream.stall_ns = stall_ns;
+	drip.stream.end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + whole_ns;
+	assert_ok(vmop_worker_begin(&drip.worker, &ops));
+	for (unsigned i = 0; i < n_bytes; i++) {
+		send(guest_fd, "v", 1, MSG_NOSIGNAL);
+		usleep(50000);
+	}
+	struct timespec until = vmop_worker_deadline(5000);
+	pthread_mutex_lock(&drip.worker.lock);
+	while (!drip.worker.has_ended && vmop_worker_wait(&drip.worker, &until))
+		;
+	assert_true(drip.worker.has_ended);
+	pthread_mutex_unlock(&drip.worker.lock);
+	assert_non_null(drip.err);
+	assert_non_null(strstr(drip.err->message, text));
+	vmop_error_destroy(drip.err);
+	vmop_worker_end(&drip.worker);
+	vmop_file_stream_end(&drip.stream);
+}
+
+static void too_slowly(void **state)
+{
+	(void)state;
+	drip_fails(0, VMOP_NS_PER_S / 5, 3 * VMOP_NS_PER_S, "does not answer");
+	close(guest_fd);
+	drip_fails(4, 3 * VMOP_NS_PER_S, VMOP_NS_PER_S / 2, "too long");
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(comes_home),
+		UNIT(a_session_that_goes_on),
+		UNIT(off),
+		UNIT(too_large),
+		UNIT(another_session),
+		UNIT(poses_as_another),
+		UNIT(has_another),
+		UNIT(poses_as_the_host),
+		UNIT(another_time),
+		UNIT(no_session),
+		UNIT(rubbish),
+		UNIT(too_much),
+		UNIT(cut_off),
+		UNIT(stalls),
+		UNIT(too_slowly),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
