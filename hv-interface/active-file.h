@@ -41,7 +41,7 @@ struct vmop_active_file_request {
 size_t vmop_active_file_ask(const struct vmop_active_file_request *request,
 			    char ret[VMOP_ACTIVE_FILE_LINE_BYTES]);
 
-/* Parse a request. Return false, and leave *ret alone, if the frame is none. */
+/* Parse a request. Return false, and leave *ret unchanged, if the frame is no request. */
 bool vmop_active_file_asked(const struct vmop_active_frame *frame,
 			    struct vmop_active_file_request *ret);
 

@@ -5,7 +5,7 @@
  *
  * Its name is the host's own. Its content is the guest's: before the file gets its name, all of it
  * is checked as a session, and it may only be of this guest. A report of the host's session reads
- * it without being told, so a session that poses as the host's or as another guest's is refused.
+ * it, too, so a session that poses as the host's or as another guest's is refused.
  *
  * All functions wait for the disk. They are for a thread of their own.
  */

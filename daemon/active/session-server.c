@@ -24,7 +24,7 @@
 /* The copy, as long as it has a name. No session has this suffix. */
 #define COPY_FILE "current.vmop.copy"
 
-/* Of the sending thread: the session's own work comes first. */
+/* The nice value of the sending thread, so that the session's own work comes first. */
 #define SENDER_NICE 19
 
 struct vmop_session_server {

@@ -19,7 +19,7 @@ struct vmop_session_server;
 
 /* The session that can be fetched. */
 struct vmop_offered_session {
-	uint64_t token; /* of the initiator's session; 0: there is none */
+	uint64_t token; /* of the initiator's session; 0: no session */
 	char *path;	/* of its file; passes to the server */
 };
 

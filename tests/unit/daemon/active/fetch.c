@@ -38,10 +38,10 @@ static int guest_fd; /* the guest's end of the last connection */
 
 /* ---- the guest ------------------------------------------------------------------------------- */
 
-/* What a guest's session says about itself. */
+/* The facts and the content of a guest's session. */
 struct content {
 	const char *uuid, *hostname;
-	const char *other_uuid; /* of a second domain; NULL: there is none */
+	const char *other_uuid; /* of a second domain; NULL: no second domain */
 	uint64_t start_ns;
 	size_t n_symbols;
 };
@@ -306,7 +306,7 @@ static void poses_as_the_host(void **state)
 	assert_int_equal(gethostname(name, sizeof(name)), 0);
 	content.hostname = name;
 	fetch_content(&content, false, VMOP_FETCHES_FAILED);
-	/* Two machines of one name are told apart by their UUIDs. */
+	/* UUIDs distinguish two machines of one name. */
 	fetch_content(&content, true, VMOP_FETCHES_DONE);
 }
 

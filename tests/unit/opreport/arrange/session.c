@@ -419,8 +419,7 @@ static void a_fetched_session(void **state)
 	expect_domains(&by_domain, "dom0,dom0~db1", NULL, "db1=66 host=68 xen=8");
 	/* A path is of one file. */
 	expect_domains(&by_domain, path, NULL, "db1=12 host=68 xen=4");
-	/* What a guest sent does not keep its host's session from being read, unless it is named.
-	 */
+	/* A damaged session of a guest is an error only if the user names it. */
 	FILE *file = fopen(bad, "w");
 	assert_non_null(file);
 	fputs("not a session at all, however long it may be made for the sake of it\n", file);
