@@ -48,7 +48,8 @@ vmop_cells_la_SOURCES = \
 	libdb/stacks/cells.c libdb/stacks/cells.h \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/types.h \
-	libutil/array.c libutil/array.h
+	libutil/array.c libutil/array.h \
+	libutil/varint.c libutil/varint.h
 vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS) -DVMOP_CELLS_EXTENSION
 vmop_cells_la_LIBADD = $(ZSTD_LIBS)
 vmop_cells_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
