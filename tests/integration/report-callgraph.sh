@@ -60,7 +60,7 @@ cp "$sessions/known.vmop" "$sessions/lossy.vmop"
 python3 - "$sessions/lossy.vmop" <<'PYTHON' || fail "no loss was added"
 import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db:
-    db.execute("INSERT INTO loss SELECT min(id), 'lost', 0, min(event), 3 FROM interval, place")
+    db.execute("INSERT INTO loss SELECT min(interval.id), 'lost', 0, min(place.event), 3 FROM interval, place")
 PYTHON
 for format in --callgraph --children --tree=callers --tree=callees --format=folded --format=pprof \
 	--format=flamegraph --format=html; do
