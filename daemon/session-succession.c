@@ -63,6 +63,7 @@ struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 					   uint64_t start_realtime_ns,
 					   struct vmop_session_file *ret)
 {
+	vmop_session_remove_second_names(session->setup.session_dir);
 	struct vmop_error *err = vmop_session_file_create(
 		session->setup.session_dir, session->setup.session_mode, !session->is_replay, ret);
 	if (err)

@@ -143,36 +143,26 @@ enum vmop_active_batch_read vmop_active_batch_next(struct vmop_active_batch_read
 
 /* ---- clock ---------------------------------------------------------------------------- */
 
-static void put_words(const uint64_t *words, size_t n, uint8_t *ret)
+/* Copy a struct of 64-bit numbers to little-endian ones or back, which is the same. */
+static void copy_words(const void *from, size_t len_bytes, void *ret)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint64_t word = htole64(words[i]);
-		memcpy(ret + i * sizeof(word), &word, sizeof(word));
-	}
-}
-
-static void get_words(const uint8_t *bytes, size_t n, uint64_t *ret)
-{
-	for (size_t i = 0; i < n; i++) {
+	for (size_t at = 0; at < len_bytes; at += sizeof(uint64_t)) {
 		uint64_t word;
-		memcpy(&word, bytes + i * sizeof(word), sizeof(word));
-		ret[i] = le64toh(word);
+		memcpy(&word, (const char *)from + at, sizeof(word));
+		word = htole64(word);
+		memcpy((char *)ret + at, &word, sizeof(word));
 	}
 }
 
 void vmop_active_ask_encode(const struct vmop_active_ask *ask, uint8_t ret[VMOP_ACTIVE_ASK_BYTES])
 {
-	uint64_t words[VMOP_ACTIVE_ASK_BYTES / sizeof(uint64_t)];
-	memcpy(words, ask, sizeof(words));
-	put_words(words, VMOP_ACTIVE_ASK_BYTES / sizeof(uint64_t), ret);
+	copy_words(ask, VMOP_ACTIVE_ASK_BYTES, ret);
 }
 
 bool vmop_active_ask_decode(const uint8_t payload[VMOP_ACTIVE_ASK_BYTES],
 			    struct vmop_active_ask *ret)
 {
-	uint64_t words[VMOP_ACTIVE_ASK_BYTES / sizeof(uint64_t)];
-	get_words(payload, VMOP_ACTIVE_ASK_BYTES / sizeof(uint64_t), words);
-	memcpy(ret, words, sizeof(words));
+	copy_words(payload, VMOP_ACTIVE_ASK_BYTES, ret);
 	/* Each sample is in one class at most, so that no sum can overflow here either. */
 	uint64_t left = ret->n_received;
 	const uint64_t parts[] = {ret->n_ambiguous, ret->n_switching, ret->n_unplaced,
@@ -188,15 +178,11 @@ bool vmop_active_ask_decode(const uint8_t payload[VMOP_ACTIVE_ASK_BYTES],
 void vmop_active_clock_encode(const struct vmop_active_clock *clock,
 			      uint8_t ret[VMOP_ACTIVE_CLOCK_BYTES])
 {
-	uint64_t words[VMOP_ACTIVE_CLOCK_BYTES / sizeof(uint64_t)];
-	memcpy(words, clock, sizeof(words));
-	put_words(words, VMOP_ACTIVE_CLOCK_BYTES / sizeof(uint64_t), ret);
+	copy_words(clock, VMOP_ACTIVE_CLOCK_BYTES, ret);
 }
 
 void vmop_active_clock_decode(const uint8_t payload[VMOP_ACTIVE_CLOCK_BYTES],
 			      struct vmop_active_clock *ret)
 {
-	uint64_t words[VMOP_ACTIVE_CLOCK_BYTES / sizeof(uint64_t)];
-	get_words(payload, VMOP_ACTIVE_CLOCK_BYTES / sizeof(uint64_t), words);
-	memcpy(ret, words, sizeof(words));
+	copy_words(payload, VMOP_ACTIVE_CLOCK_BYTES, ret);
 }

@@ -18,6 +18,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/dirs/safe-dir.h"
+#include "libutil/io.h"
 #include "libutil/parse.h"
 
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
@@ -199,11 +200,8 @@ static void move_guests(const struct session_dir *dir, const char *from, const c
 {
 	if (!stem_len(from))
 		return;
-	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *stream = vmop_io_open_dir(dir->at.fd, ".", 0);
 	const struct dirent *entry;
-	if (!stream && fd >= 0)
-		close(fd);
 	while (stream && (entry = readdir(stream))) {
 		if (!is_of_guest(entry->d_name, from))
 			continue;
@@ -212,8 +210,6 @@ static void move_guests(const struct session_dir *dir, const char *from, const c
 		else
 			unlinkat(dir->at.fd, entry->d_name, 0);
 	}
-	if (stream)
-		closedir(stream);
 }
 
 /* ---- renaming and removing --------------------------------------------------------- */
@@ -336,17 +332,15 @@ static void remove_second_name(const struct session_dir *dir, const char *file)
 	}
 }
 
-static void remove_second_names(const struct session_dir *dir)
+void vmop_session_remove_second_names(const char *path)
 {
-	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	_cleanup_closedir_ DIR *stream = err ? NULL : vmop_io_open_dir(dir.at.fd, ".", 0);
 	const struct dirent *entry;
-	if (!stream && fd >= 0)
-		close(fd);
 	while (stream && (entry = readdir(stream)))
-		remove_second_name(dir, entry->d_name);
-	if (stream)
-		closedir(stream);
+		remove_second_name(&dir, entry->d_name);
+	vmop_error_destroy(err);
 }
 
 struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmop_db **ret)
@@ -360,8 +354,6 @@ struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmo
 		err = remove_files(&dir, NEW_FILE, N_SIBLINGS);
 	if (!err)
 		err = remove_files(&dir, DISCARDED_FILE, N_SIBLINGS);
-	if (!err)
-		remove_second_names(&dir);
 	return err ? err : vmop_db_create_at(&dir.at, NEW_FILE, new, mode, ret);
 }
 
@@ -572,17 +564,11 @@ void vmop_session_entries_deinit(struct vmop_session_entries *list)
 static struct vmop_error *list_sessions(const struct session_dir *dir,
 					struct vmop_session_entries *ret)
 {
-	int fd = openat(dir->at.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *stream = vmop_io_open_dir(dir->at.fd, ".", 0);
 	struct vmop_error *err = stream ? NULL : vmop_error_os(errno, "%s", dir->path);
-	if (!stream && fd >= 0)
-		close(fd);
-	if (err)
-		return err;
 	const struct dirent *entry;
 	while (!err && (entry = readdir(stream)))
 		err = add_session(dir->at.fd, entry->d_name, ret);
-	closedir(stream);
 	if (ret->n)
 		qsort(ret->items, ret->n, sizeof(*ret->items), compare_written);
 	return err;

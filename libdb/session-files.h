@@ -81,10 +81,16 @@ struct vmop_error *vmop_session_make_dir(const char *dir);
 
 /*
  * Create a session file with permissions `mode` at vmop_session_new_path(dir).  Removes a file that
- * an earlier start left there, a discarded one, and what a kill in vmop_session_move left. No other
- * thread or process may move a session meanwhile.  The caller owns *ret.
+ * an earlier start left there, and a discarded one.  The caller owns *ret.
  */
 struct vmop_error *vmop_session_create(const char *dir, mode_t mode, struct vmop_db **ret);
+
+/*
+ * Remove second names of a session's files, which a kill in vmop_session_move left beside no
+ * session. No other thread or process may move a session meanwhile.  One that cannot be removed
+ * stays.
+ */
+void vmop_session_remove_second_names(const char *dir);
 
 /* Rename dir's current session to name.  VMOP_ERROR_NOT_FOUND: no session; _CANT: name exists. */
 struct vmop_error *vmop_session_save(const char *dir, const char *name);

@@ -25,7 +25,7 @@ struct vmop_module_code {
 	size_t n_strings;
 };
 
-/* Return the string table of a section, or NULL without an error if there is none. */
+/* Return the string table of a section; NULL without an error: the section has no such table. */
 static struct vmop_error *find_strings(struct vmop_module_code *code, size_t section,
 				       const struct vmop_elf_data **ret)
 {

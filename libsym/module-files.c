@@ -10,6 +10,7 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/io.h"
 
 enum { DEPTH_MAX = 16, ENTRIES_MAX = 1 << 17 };
 
@@ -142,24 +143,18 @@ static struct vmop_error *take_entry(const struct listing *listing, int fd,
 
 static struct vmop_error *list(const struct listing *listing)
 {
-	int fd = openat(listing->parent_fd, listing->name,
-			O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | listing->flags);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir =
+		vmop_io_open_dir(listing->parent_fd, listing->name, O_NONBLOCK | listing->flags);
 	struct vmop_error *err = NULL;
 	struct dirent *entry;
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	while (!err && listing->files->entries_left && (entry = readdir(dir))) {
+	while (dir && !err && listing->files->entries_left && (entry = readdir(dir))) {
 		listing->files->entries_left--;
-		err = take_entry(listing, fd, entry);
+		err = take_entry(listing, dirfd(dir), entry);
 	}
 	return err;
 }
 
-/* Of two files of one folder, the first by path comes first, which readdir(3) does not do. */
+/* Files of one folder in the order of their paths, because readdir(3) has none. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;

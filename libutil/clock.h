@@ -16,6 +16,12 @@ static inline uint64_t vmop_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * VMOP_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Return the time from from_ns to to_ns; 0 if to_ns is earlier. */
+static inline uint64_t vmop_clock_between_ns(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 /* Return CLOCK_REALTIME - CLOCK_MONOTONIC, in nanoseconds. A suspend or a step changes it. */
 static inline int64_t vmop_clock_monotonic_to_realtime_ns(void)
 {

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
-#include "libutil/error.h"
 #include "libutil/dirs/safe-dir.h"
+#include "libutil/error.h"
 
 /* Read at *offset, or at the descriptor's position if offset is NULL. */
 static ssize_t read_on(int fd, void *buf, size_t len_bytes, const uint64_t *offset)
@@ -230,4 +230,16 @@ struct vmop_error *vmop_io_make_dir(const char *path, mode_t mode)
 			break;
 	}
 	return NULL;
+}
+
+DIR *vmop_io_open_dir(int dir_fd, const char *name, int flags)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+	DIR *ret = fd < 0 ? NULL : fdopendir(fd);
+	if (!ret && fd >= 0) {
+		int problem = errno;
+		close(fd);
+		errno = problem;
+	}
+	return ret;
 }

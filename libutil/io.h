@@ -3,6 +3,7 @@
 #ifndef VMOP_LIBUTIL_IO_H
 #define VMOP_LIBUTIL_IO_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -54,6 +55,13 @@ struct vmop_error *vmop_io_check_regular(int fd, const char *path, uint64_t max_
  */
 struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
 				   size_t *ret_len_bytes);
+
+/*
+ * Open a directory for readdir(3), by its name relative to dir_fd; "." is dir_fd itself, whose own
+ * position stays. flags: added to those of openat(2), such as O_NOFOLLOW. Return NULL with errno,
+ * else a stream that the caller closes.
+ */
+DIR *vmop_io_open_dir(int dir_fd, const char *name, int flags);
 
 /*
  * Replace the file at path by data in one step: write a temporary file beside it, flush it to disk,

@@ -123,17 +123,12 @@ void vmop_times_close(struct vmop_times *times)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static uint64_t difference(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
-
 static void set_exact(struct vmop_time *ret, bool has_clock, bool is_subtracted)
 {
 	if (!has_clock)
 		ret->flags |= VMOP_TIME_NO_STOLEN;
-	ret->unstolen_ns =
-		is_subtracted ? ret->virtual_ns : difference(ret->stolen_ns, ret->virtual_ns);
+	ret->unstolen_ns = is_subtracted ? ret->virtual_ns
+					 : vmop_clock_between_ns(ret->stolen_ns, ret->virtual_ns);
 	if (is_subtracted)
 		ret->flags |= VMOP_TIME_SUBTRACTED;
 }
@@ -150,9 +145,9 @@ static const char *set_estimate(const struct vmop_time_sample *from,
 		return "the steal of all CPUs cannot be read from /proc/stat";
 	if (ret->real_ns < ESTIMATE_MIN_NS)
 		return "an estimate needs 100 ms or more";
-	uint64_t idle_ns = difference(from->machine.idle_ns, to->machine.idle_ns);
-	uint64_t steal_ns = difference(from->machine.steal_ns, to->machine.steal_ns);
-	uint64_t busy_ns = difference(idle_ns, ret->real_ns * to->machine.n_cpus);
+	uint64_t idle_ns = vmop_clock_between_ns(from->machine.idle_ns, to->machine.idle_ns);
+	uint64_t steal_ns = vmop_clock_between_ns(from->machine.steal_ns, to->machine.steal_ns);
+	uint64_t busy_ns = vmop_clock_between_ns(idle_ns, ret->real_ns * to->machine.n_cpus);
 	if (steal_ns > busy_ns)
 		busy_ns = steal_ns;
 	double share = busy_ns ? (double)steal_ns / (double)busy_ns : 0;
@@ -193,11 +188,11 @@ static struct vmop_error *set_result(struct vmop_times *times, const struct vmop
 				     const struct vmop_time_sample *to, struct vmop_time *ret)
 {
 	*ret = (struct vmop_time){
-		.real_ns = difference(from->real_ns, to->real_ns),
-		.virtual_ns = difference(from->virtual_ns, to->virtual_ns),
-		.user_ns = difference(from->user_ns, to->user_ns),
-		.system_ns = difference(from->system_ns, to->system_ns),
-		.stolen_ns = difference(from->stolen_ns, to->stolen_ns),
+		.real_ns = vmop_clock_between_ns(from->real_ns, to->real_ns),
+		.virtual_ns = vmop_clock_between_ns(from->virtual_ns, to->virtual_ns),
+		.user_ns = vmop_clock_between_ns(from->user_ns, to->user_ns),
+		.system_ns = vmop_clock_between_ns(from->system_ns, to->system_ns),
+		.stolen_ns = vmop_clock_between_ns(from->stolen_ns, to->stolen_ns),
 		.n_tasks = to->n_tasks,
 	};
 	if (times->task_clock)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/io.h"
 
 #define DAY_S (24 * 3600)
 #define PART_S 3600
@@ -94,15 +95,10 @@ static int compare_age(const void *a, const void *b)
 void vmop_cache_trim(int dir_fd, uint64_t max_bytes)
 {
 	struct cached_files files = {0};
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	_cleanup_closedir_ DIR *dir = vmop_io_open_dir(dir_fd, ".", 0);
+	if (!dir)
 		return;
-	}
 	list(dir_fd, dir, &files);
-	closedir(dir);
 	if (files.len_bytes > max_bytes) {
 		qsort(files.items, files.n, sizeof(*files.items), compare_age);
 		for (size_t i = 0; i < files.n && files.len_bytes > max_bytes; i++) {

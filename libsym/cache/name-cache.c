@@ -34,7 +34,7 @@ struct slot {
 _Static_assert(sizeof(struct header) == 56 && sizeof(struct slot) == 12, "a file's form");
 _Static_assert(VMOP_NAME_CACHE_MAX_BYTES <= UINT32_MAX, "a text's position fits");
 
-/* Names that collide so often are not kept: nobody can make a search long. */
+/* Names that collide so often are not kept, which bounds a search. */
 #define MAX_STEPS 32
 
 struct added {

@@ -12,6 +12,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/io.h"
 
 /* ---- where ------------------------------------------------------------------ */
 
@@ -39,14 +40,11 @@ static struct vmop_error *split(const char *path, char **ret_parent, char **ret_
 /* Return the number of entries of a directory, 2 for two or more; -1 with errno. */
 static int count_entries(int fd)
 {
-	int n = 0, own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = own < 0 ? NULL : fdopendir(own);
+	int n = 0;
+	_cleanup_closedir_ DIR *dir = vmop_io_open_dir(fd, ".", 0);
 	const struct dirent *entry;
-	if (!dir) {
-		if (own >= 0)
-			close(own);
+	if (!dir)
 		return -1;
-	}
 	while (n < 2 && (entry = readdir(dir)))
 		n += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 	return n;
@@ -150,11 +148,8 @@ struct vmop_error *vmop_staging_set_time(int fd, const char *name, uint64_t mtim
 /* Remove the entries of a directory; folders are at most `depth` deep. */
 static void remove_entries(int fd, int depth)
 {
-	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = own < 0 ? NULL : fdopendir(own);
+	_cleanup_closedir_ DIR *dir = vmop_io_open_dir(fd, ".", 0);
 	const struct dirent *entry;
-	if (!dir && own >= 0)
-		close(own);
 	while (dir && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
 		    !unlinkat(fd, entry->d_name, 0) || !depth)

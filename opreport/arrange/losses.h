@@ -10,8 +10,8 @@
 
 /*
  * Set *ret to "lost 12, throttled 3", sums over domains and events, or to NULL without losses. With
- * is_of_part, the report is of a part of the sessions' time. Losses are of the whole sessions also
- * then, and the text says so. The arena owns *ret.
+ * is_of_part, the report is of a part of the sessions' time. The losses of the whole sessions
+ * are then described and marked as such. The arena owns *ret.
  */
 struct vmop_error *vmop_losses_describe(const struct vmop_catalog *catalog, bool is_of_part,
 					struct vmop_arena *arena, const char **ret);

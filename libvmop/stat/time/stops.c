@@ -28,11 +28,6 @@ bool vmop_stat_accounts_read(struct vmop_stat_accounts *ret)
 	return vmop_machine_time_read(&ret->machine) && read_delay(&ret->delay_ns);
 }
 
-static uint64_t difference(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
-
 static uint64_t accounted_ns(const struct vmop_machine_time *machine)
 {
 	return machine->busy_ns + machine->steal_ns + machine->idle_ns;
@@ -49,16 +44,17 @@ static uint64_t missing_ns(const struct vmop_stat_accounts *before,
 	uint32_t n_cpus = after->machine.n_cpus;
 	if (before->machine.n_cpus != n_cpus)
 		return 0;
-	return difference(accounted_ns(&after->machine) - accounted_ns(&before->machine),
-			  difference(before->now_ns, after->now_ns) * n_cpus);
+	return vmop_clock_between_ns(accounted_ns(&after->machine) - accounted_ns(&before->machine),
+				     vmop_clock_between_ns(before->now_ns, after->now_ns) * n_cpus);
 }
 
 uint64_t vmop_stat_stop_between(const struct vmop_stat_accounts *before,
 				const struct vmop_stat_accounts *after, uint64_t late_ns)
 {
-	uint64_t steal_ns = difference(before->machine.steal_ns, after->machine.steal_ns);
-	uint64_t delay_ns = difference(before->delay_ns, after->delay_ns);
-	uint64_t unexplained_ns = difference(delay_ns + steal_ns, late_ns);
+	uint64_t steal_ns =
+		vmop_clock_between_ns(before->machine.steal_ns, after->machine.steal_ns);
+	uint64_t delay_ns = vmop_clock_between_ns(before->delay_ns, after->delay_ns);
+	uint64_t unexplained_ns = vmop_clock_between_ns(delay_ns + steal_ns, late_ns);
 	if (unexplained_ns > STOP_NS)
 		return unexplained_ns;
 	/* If this program waited for a CPU when the machine stopped, its wait explains all. */

@@ -88,11 +88,11 @@ struct vmop_error *vmop_stat_time_tick(struct vmop_stat_time *time)
 	if (!time->times)
 		return NULL;
 	struct vmop_stat_accounts accounts;
-	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	uint64_t late_ns = now_ns > time->until_ns ? now_ns - time->until_ns : 0;
 	bool is_read = vmop_stat_accounts_read(&accounts);
 	if (is_read && time->has_accounts && !was_continued)
-		time->stopped_ns += vmop_stat_stop_between(&time->accounts, &accounts, late_ns);
+		time->stopped_ns += vmop_stat_stop_between(
+			&time->accounts, &accounts,
+			vmop_clock_between_ns(time->until_ns, accounts.now_ns));
 	was_continued = 0;
 	time->has_accounts = is_read;
 	if (is_read)
@@ -103,20 +103,15 @@ struct vmop_error *vmop_stat_time_tick(struct vmop_stat_time *time)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static uint64_t difference(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
-
 static struct vmop_time subtract(const struct vmop_time *from, const struct vmop_time *to)
 {
 	struct vmop_time ret = *to;
-	ret.real_ns = difference(from->real_ns, to->real_ns);
-	ret.virtual_ns = difference(from->virtual_ns, to->virtual_ns);
-	ret.user_ns = difference(from->user_ns, to->user_ns);
-	ret.system_ns = difference(from->system_ns, to->system_ns);
-	ret.stolen_ns = difference(from->stolen_ns, to->stolen_ns);
-	ret.unstolen_ns = difference(from->unstolen_ns, to->unstolen_ns);
+	ret.real_ns = vmop_clock_between_ns(from->real_ns, to->real_ns);
+	ret.virtual_ns = vmop_clock_between_ns(from->virtual_ns, to->virtual_ns);
+	ret.user_ns = vmop_clock_between_ns(from->user_ns, to->user_ns);
+	ret.system_ns = vmop_clock_between_ns(from->system_ns, to->system_ns);
+	ret.stolen_ns = vmop_clock_between_ns(from->stolen_ns, to->stolen_ns);
+	ret.unstolen_ns = vmop_clock_between_ns(from->unstolen_ns, to->unstolen_ns);
 	return ret;
 }
 

@@ -157,9 +157,37 @@ static void links_are_followed_or_not_as_asked(void **state)
 	assert_int_equal(unlink(target) | unlink(path), 0);
 }
 
+static void directories_are_listed(void **state)
+{
+	(void)state;
+	int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(dir_fd, "listed", 0700), 0);
+	for (int i = 0; i < 2; i++) { /* each from its beginning */
+		DIR *stream = vmop_io_open_dir(dir_fd, ".", 0);
+		const struct dirent *entry;
+		unsigned n = 0;
+		assert_non_null(stream);
+		while ((entry = readdir(stream)))
+			n += !strcmp(entry->d_name, "listed");
+		closedir(stream);
+		assert_int_equal(n, 1);
+	}
+	assert_int_equal(symlinkat("listed", dir_fd, "link"), 0);
+	DIR *behind = vmop_io_open_dir(dir_fd, "link", 0);
+	assert_non_null(behind);
+	closedir(behind);
+	assert_null(vmop_io_open_dir(dir_fd, "link", O_NOFOLLOW));
+	assert_int_equal(errno, ENOTDIR);
+	assert_null(vmop_io_open_dir(dir_fd, "missing", 0));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(unlinkat(dir_fd, "link", 0) | unlinkat(dir_fd, "listed", AT_REMOVEDIR), 0);
+	close(dir_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(directories_are_listed),
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(too_large_is_refused),
 		cmocka_unit_test(directories_with_their_parents),

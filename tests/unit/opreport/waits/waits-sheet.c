@@ -148,7 +148,7 @@ static void vcpus_and_times(void **state)
 	close_sheet();
 }
 
-/* Losses are of the whole session, and a report of a part of its time says so. */
+/* A report of a part of the time marks its losses as those of the whole session. */
 static void losses(void **state)
 {
 	(void)state;
