@@ -214,10 +214,39 @@ static void guests_go_with_their_session(void **state)
 	assert_null(none);
 }
 
+static void link_to(const char *old, const char *new)
+{
+	assert_int_equal(link(test_path(old), test_path(new)), 0);
+}
+
+/* As after a kill in the middle of a move. Files with one name, and those beside a session, stay.
+ */
+static void second_names_go(void **state)
+{
+	(void)state;
+	make_current(NULL, true);
+	make_of_guest("kept.vmop");
+	make_of_guest("alone.vmop-wal");
+	link_to("current.vmop-wal", "moved.vmop-wal");
+	link_to("current.vmop-shm", "moved.vmop-shm");
+	link_to("current.vmop-wal", "kept.vmop-wal");
+	link_to("current.vmop-wal", "notes-wal");
+	vmop_session_remove_second_names(test_dir);
+	assert_false(is_there("moved.vmop-wal") || is_there("moved.vmop-shm"));
+	assert_true(is_there("current.vmop-wal") && is_there("current.vmop-shm"));
+	assert_true(is_there("kept.vmop-wal") && is_there("notes-wal"));
+	assert_true(is_there("alone.vmop-wal"));
+	assert_int_equal(samples_in("current.vmop"), 3);
+	assert_int_equal(unlink(test_path("alone.vmop-wal")) | unlink(test_path("notes-wal")), 0);
+	assert_ok(vmop_session_delete(test_dir, "kept"));
+	assert_ok(vmop_session_discard(test_dir));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(guests_go_with_their_session),
+		cmocka_unit_test(second_names_go),
 		cmocka_unit_test(names),
 		cmocka_unit_test(save),
 		cmocka_unit_test(keep),
