@@ -33,9 +33,8 @@ include tests/soak.mk
 
 # "make check-memory", for a build with sanitizers, leaves out the tests of which sanitizers see nothing
 # that other tests don't show: of scripts and of the tree, and those that compare shares with measured truths.
-# active/identify finds a guest's kernel a dozen times within a share of a CPU, which takes sanitized code more than ten minutes.
 TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist \
-	tests/unit/libsym/cost tests/unit/daemon/active/identify \
+	tests/unit/libsym/cost \
 	tests/integration/contrib-packages.sh tests/integration/contrib-shell.sh tests/integration/contrib-systemd.sh tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh tests/integration/compare-real.sh tests/integration/report-real.sh \
 	tests/integration/report-ratios.sh tests/integration/report-speedscope.sh tests/integration/report-html.sh \

@@ -9,6 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/*
+ * AddressSanitizer keeps freed memory, which a VMM that is a copy of this process has, too. Much of
+ * it would hide the guest's RAM, which is found by its size.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=1";
+}
+
 /* Start it and return its pid. It ends with this process. */
 static inline pid_t vmm_begin(void)
 {

@@ -23,16 +23,6 @@
 
 #define PIECE_BYTES (SYNTHETIC_RAM_BYTES / 4)
 
-/*
- * AddressSanitizer keeps freed memory, which a VMM that is a copy of this process has, too. Much of
- * it would hide the guest's RAM, which is found by its size.
- */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "quarantine_size_mb=1";
-}
-
 static struct synthetic made;
 static uint8_t *made_ram; /* the one that synthetic_make allocated */
 static pid_t vmm;

@@ -38,16 +38,6 @@ static struct vmop_guests *guests;
 static struct vmop_guest_maps maps;
 static struct vmop_domain *domain;
 
-/*
- * AddressSanitizer keeps freed memory, which a VMM that is a copy of this process has, too. Much of
- * it would hide the guest's RAM, which is found by its size.
- */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "quarantine_size_mb=1";
-}
-
 /* ---- the guest ------------------------------------------------------------------------ */
 
 static inline uint64_t get(uint64_t object, enum vmop_layout_field field)
