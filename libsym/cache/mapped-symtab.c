@@ -33,6 +33,8 @@ struct vmop_mapped_symtab {
 	struct vmop_symtab *(*remake)(void *arg);
 	void *remake_arg;
 	struct vmop_symtab *whole; /* that remake made; NULL: none */
+	const struct vmop_symtab_known *known;
+	size_t n_known;
 };
 
 /* ---- layout ------------------------------------------------------------------ */
@@ -197,8 +199,12 @@ static bool read_symbol(struct vmop_mapped_symtab *mapped, size_t index, struct 
 	return name != NULL;
 }
 
-/* Return the symbol at index, the same one each time, or NULL. */
-static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index)
+/*
+ * Return the symbol at index, the same one each time, or NULL. It is a copy of `known` if that is
+ * not NULL.
+ */
+static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index,
+					   const struct vmop_symbol *known)
 {
 	struct found *found;
 	uint32_t key = (uint32_t)index;
@@ -211,7 +217,9 @@ static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, si
 	if (!found)
 		return NULL;
 	found->index = key;
-	if (read_symbol(mapped, index, &found->symbol)) {
+	if (known)
+		found->symbol = *known;
+	if (known || read_symbol(mapped, index, &found->symbol)) {
 		HASH_ADD(hh, mapped->found, index, sizeof(found->index), found);
 		if (found->hh.tbl)
 			return &found->symbol;
@@ -220,20 +228,18 @@ static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, si
 	return NULL;
 }
 
-/* Return the index of a symbol that a table found. */
-static size_t index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+static uint32_t index_of(const void *arg, const struct vmop_symbol *symbol)
 {
-	size_t n;
-	if (vmop_mapped_symtab_of(symtab))
-		return ((const struct found *)symbol)->index;
-	return (size_t)(symbol - vmop_symtab_symbols(symtab, &n));
+	(void)arg;
+	return ((const struct found *)symbol)->index;
 }
 
 static struct vmop_symtab_run find_in_whole(struct vmop_mapped_symtab *mapped, uint64_t offset)
 {
 	struct vmop_symtab_run run = vmop_symtab_find_run(mapped->whole, offset);
 	if (run.symbol)
-		run.symbol = symbol_at(mapped, index_of(mapped->whole, run.symbol));
+		run.symbol =
+			symbol_at(mapped, vmop_symtab_index_of(mapped->whole, run.symbol), NULL);
 	return run;
 }
 
@@ -293,7 +299,7 @@ static struct vmop_symtab_run find_in_file(struct vmop_mapped_symtab *mapped, ui
 	run.start = at->offset;
 	for (int steps = 0; steps < VMOP_SYMTAB_MAX_OUTWARDS; steps++) {
 		if (offset < at->end) {
-			run.symbol = symbol_at(mapped, at->symbol);
+			run.symbol = symbol_at(mapped, at->symbol, NULL);
 			run.end = at->end < run.end ? at->end : run.end;
 			return run.symbol ? run : none;
 		}
@@ -308,9 +314,28 @@ static struct vmop_symtab_run find_in_file(struct vmop_mapped_symtab *mapped, ui
 	return run;
 }
 
+/* Return the known run that contains offset, or NULL. */
+static const struct vmop_symtab_known *find_known(const struct vmop_mapped_symtab *mapped,
+						  uint64_t offset)
+{
+	if (!mapped->n_known || offset < mapped->known[0].start)
+		return NULL;
+	const struct vmop_symtab_known *known =
+		&mapped->known[bisect(mapped->known, mapped->n_known, sizeof(*known), offset)];
+	return offset < known->end ? known : NULL;
+}
+
 static struct vmop_symtab_run find_run(void *arg, uint64_t offset)
 {
 	struct vmop_mapped_symtab *mapped = arg;
+	const struct vmop_symtab_known *known = find_known(mapped, offset);
+	if (known) {
+		const struct vmop_symbol *symbol =
+			known->index == VMOP_SYMTAB_NO_INDEX
+				? NULL
+				: symbol_at(mapped, known->index, &known->symbol);
+		return (struct vmop_symtab_run){known->start, known->end, symbol};
+	}
 	if (mapped->whole)
 		return find_in_whole(mapped, offset);
 	struct vmop_symtab_run run = find_in_file(mapped, offset);
@@ -333,11 +358,20 @@ static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
 	return mapped->all;
 }
 
+static void set_known(void *arg, const struct vmop_symtab_known *known, size_t n)
+{
+	struct vmop_mapped_symtab *mapped = arg;
+	mapped->known = known;
+	mapped->n_known = n;
+}
+
 /* ---- the table --------------------------------------------------------------- */
 
 static const struct vmop_symtab_backing backing = {
 	.find_run = find_run,
 	.symbols = all_symbols,
+	.index_of = index_of,
+	.set_known = set_known,
 	.destroy = destroy,
 };
 

@@ -219,6 +219,18 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 	return 0;
 }
 
+/*
+ * Compare symbols at one address: aliases of different lengths.  The order in which rows were
+ * found must not matter, for kept sums change it.
+ */
+static int compare_aliases(const struct vmop_symbol *a, const struct vmop_symbol *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	int order = compare_numbers(a->len_bytes, b->len_bytes);
+	return order ? order : strcmp(a->name, b->name);
+}
+
 /* Compare rows by the user's keys, then by samples, and at last by the order of the session. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
@@ -236,6 +248,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
 		result = memcmp(x->group, y->group, sizeof(*x->group));
 	if (!result)
 		result = compare_numbers(x->address, y->address);
+	if (!result && x->symbol != y->symbol)
+		result = compare_aliases(x->symbol, y->symbol);
 	if (!result)
 		result = compare_numbers(x->index, y->index);
 	return arrangement->reverse ? -result : result;
