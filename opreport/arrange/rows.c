@@ -128,6 +128,7 @@ struct named {
 struct order {
 	const struct vmop_result *result;
 	const struct vmop_arrangement *arrangement;
+	bool by_first_event;			/* the weights of the first event come first */
 	struct named named[VMOP_MAX_SORT_KEYS]; /* by key; set if the key is NAMED */
 };
 
@@ -238,6 +239,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	const struct vmop_arrangement *arrangement = order->arrangement;
 	const struct vmop_row *x = a, *y = b;
 	int result = 0;
+	if (order->by_first_event && x->counts->weight_events != y->counts->weight_events)
+		return compare_numbers(y->counts->weight_events, x->counts->weight_events);
 	for (size_t i = 0; i < arrangement->n_sort && !result; i++)
 		result = arrangement->sort[i] == VMOP_SORT_NAMED
 				 ? compare_named(order, &order->named[i], x, y)
@@ -321,6 +324,8 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 		if (err)
 			return err;
 	}
+	order.by_first_event = !arrangement->n_sort && !arrangement->reverse &&
+			       result->n_parts == 1 && !result->below;
 	filter_rows(result, arrangement, ret_hidden);
 	if (!arrangement->unsorted)
 		name_rows_to_sort(result, arrangement);

@@ -18,6 +18,10 @@ struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group
 	if (err || *ret_row == VMOP_TALLY_LEFT_OUT)
 		return err;
 	size_t before = result->modes_capacity;
+	if (*ret_row < before) {
+		result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
+		return NULL;
+	}
 	if (!vmop_array_reserve(result->modes, result->modes_capacity, *ret_row + 1))
 		return &vmop_error_no_memory;
 	memset(result->modes + before, 0, result->modes_capacity - before);
