@@ -66,6 +66,7 @@ uint32_t vmop_symtab_index_of(const struct vmop_symtab *symtab, const struct vmo
 struct vmop_symtab_known {
 	uint64_t start, end;
 	uint32_t index; /* of the symbol; VMOP_SYMTAB_NO_INDEX: no symbol */
+	uint32_t first; /* the first of the runs that has this symbol */
 	struct vmop_symbol symbol;
 };
 

@@ -176,7 +176,7 @@ bool vmop_text_table_fit(struct vmop_text_table *table, size_t total_columns, si
 struct writer {
 	FILE *out;
 	size_t len_bytes;
-	char bytes[4096];
+	char bytes[65536];
 };
 
 static void flush(struct writer *writer)
@@ -249,7 +249,9 @@ bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 	measure(table, widths);
 	for (size_t c = 0; c < table->n_columns; c++)
 		headings[c] = table->columns[c].heading;
-	struct writer writer = {.out = out};
+	struct writer writer; /* without zeros in all of its bytes */
+	writer.out = out;
+	writer.len_bytes = 0;
 	print_line(table, headings, widths, &writer);
 	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns)
 		print_line(table, table->cells + cell, widths, &writer);

@@ -8,7 +8,7 @@
 #include "config.h"
 
 /* Change it with the format, and with the meaning of a part. */
-#define FORMAT 1
+#define FORMAT 2
 
 static const char magic[8] = "vmopsum";
 
@@ -67,7 +67,10 @@ static bool has_good_runs(const struct vmop_kept_file *file, const struct vmop_k
 	for (size_t i = 0; i < n; i++) {
 		if (runs[i].start >= runs[i].end || (i && runs[i].start < runs[i - 1].end))
 			return false;
-		if (runs[i].index != VMOP_SYMTAB_NO_INDEX && runs[i].name >= file->names_len_bytes)
+		if (runs[i].index == VMOP_SYMTAB_NO_INDEX)
+			continue;
+		if (runs[i].name >= file->names_len_bytes || runs[i].first > i ||
+		    runs[runs[i].first].index != runs[i].index)
 			return false;
 	}
 	return true;

@@ -44,7 +44,7 @@ struct vmop_kept_run {
 	uint64_t start, end, offset, len_bytes; /* of the run, and of its symbol */
 	uint32_t index;	     /* of the symbol in its table; VMOP_SYMTAB_NO_INDEX: none */
 	uint32_t name, type; /* name: its position among the names */
-	uint32_t reserved;
+	uint32_t first;	     /* the first of the image's runs that has this symbol */
 };
 
 struct vmop_kept_file {

@@ -250,6 +250,7 @@ static bool make_known(struct vmop_kept_sums *sums)
 			.start = run->start,
 			.end = run->end,
 			.index = run->index,
+			.first = run->first,
 			.symbol = {.offset = run->offset,
 				   .len_bytes = run->len_bytes,
 				   .name = run->index == VMOP_SYMTAB_NO_INDEX
@@ -525,6 +526,36 @@ static bool add_runs(struct making *making, const struct place *place,
 	return true;
 }
 
+/* A run by its symbol's index, to find the first run of each symbol. */
+struct run_of {
+	uint32_t index, run;
+};
+
+static int compare_indexes(const void *a, const void *b)
+{
+	const struct run_of *x = a, *y = b;
+	if (x->index != y->index)
+		return x->index < y->index ? -1 : 1;
+	return (x->run > y->run) - (x->run < y->run);
+}
+
+/* Set `first` of the n runs of an image. Return false without memory. */
+static bool find_firsts(struct vmop_kept_run *runs, size_t n)
+{
+	_cleanup_free_ struct run_of *by_index = malloc((n + 1) * sizeof(*by_index));
+	if (!by_index)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		by_index[i] = (struct run_of){runs[i].index, (uint32_t)i};
+	qsort(by_index, n, sizeof(*by_index), compare_indexes);
+	for (size_t i = 0; i < n; i++) {
+		bool is_further = i && by_index[i - 1].index == by_index[i].index;
+		runs[by_index[i].run].first =
+			is_further ? runs[by_index[i - 1].run].first : by_index[i].run;
+	}
+	return true;
+}
+
 /* Sort the runs from `first` on, and drop those that several places have. */
 static void sort_runs(struct making *making, size_t first)
 {
@@ -551,6 +582,8 @@ static bool add_image(struct making *making, const struct vmop_kept_sums *sums, 
 		    !add_runs(making, sums->places[i], cells[i], places[i].n_cells))
 			return false;
 	sort_runs(making, first_run);
+	if (!find_firsts(making->runs + first_run, making->n_runs - first_run))
+		return false;
 	making->images[making->n_images++] = (struct vmop_kept_image){
 		.image = id,
 		.n_runs = (uint32_t)(making->n_runs - first_run),
@@ -584,6 +617,17 @@ static bool make_images(struct making *making, const struct vmop_kept_sums *sums
 	return true;
 }
 
+/* Sort the cells of each place, so that the next report looks them up in their runs' order. */
+static bool sort_cells(const struct vmop_kept_sums *sums, const struct vmop_kept_place *places,
+		       struct vmop_db_cell *cells)
+{
+	_cleanup_free_ struct vmop_db_cell *scratch =
+		malloc((sums->tally.n + 1) * sizeof(*scratch));
+	for (size_t i = 0; i < sums->n_places && scratch; cells += places[i++].n_cells)
+		vmop_db_sort_cells(cells, scratch, places[i].n_cells);
+	return scratch != NULL;
+}
+
 static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 {
 	bool has_ended = sums->now.file_len_bytes != 0;
@@ -612,7 +656,7 @@ static struct vmop_error *keep(struct vmop_kept_sums *sums)
 		return NULL;
 	if (!err)
 		err = list_cells(sums, &places, &cells);
-	if (err || !make_images(&making, sums, places, cells))
+	if (err || !sort_cells(sums, places, cells) || !make_images(&making, sums, places, cells))
 		return err;
 	const struct vmop_kept_file file = {
 		.state = sums->now,

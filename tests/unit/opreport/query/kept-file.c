@@ -82,11 +82,17 @@ static void test_refuse_nonsense(void **state)
 					      {.start = 0x18, .end = 0x30}};
 	const struct vmop_kept_run without_name[] = {{.start = 0x10, .end = 0x20, .name = 7},
 						     {.start = 0x20, .end = 0x30}};
+	const struct vmop_kept_run of_a_later_one[] = {
+		{.start = 0x10, .end = 0x20, .name = 2, .first = 1},
+		{.start = 0x20, .end = 0x30, .name = 2}};
+	const struct vmop_kept_run of_another[] = {
+		{.start = 0x10, .end = 0x20, .name = 2},
+		{.start = 0x20, .end = 0x30, .name = 2, .index = 1}};
 	const struct vmop_kept_image many_runs[] = {{{7}, 3, 1}, {{9}, 0, 0}};
 	const struct vmop_kept_image few_runs[] = {{{7}, 1, 1}, {{9}, 0, 0}};
 	const struct vmop_kept_place more_cells[] = {{.n_cells = 2}, {.n_cells = 2}};
-	struct vmop_kept_file bad[8], file;
-	for (size_t i = 0; i < 8; i++)
+	struct vmop_kept_file bad[10], file;
+	for (size_t i = 0; i < 10; i++)
 		bad[i] = whole;
 	bad[0].runs = overlapping;
 	bad[1].runs = empty;
@@ -96,7 +102,9 @@ static void test_refuse_nonsense(void **state)
 	bad[5].places = more_cells;
 	bad[6].names = "a\0mainx";
 	bad[7].state.first = 10;
-	for (size_t i = 0; i < 8; i++) {
+	bad[8].runs = of_a_later_one;
+	bad[9].runs = of_another;
+	for (size_t i = 0; i < 10; i++) {
 		size_t len_bytes;
 		_cleanup_free_ void *bytes = vmop_kept_file_make(&bad[i], &len_bytes);
 		assert_non_null(bytes);
