@@ -72,7 +72,8 @@ struct vmop_symtab_known {
 
 /*
  * Give a table of the cache the n runs, which ascend and do not overlap. Look-ups in them then read
- * nothing of its file. known and the names must outlive the table. Other tables need no help.
+ * nothing of its file. known and the names must outlive the table. Tables of other kinds, and those
+ * that have found a symbol or have runs already, ignore them.
  */
 void vmop_symtab_set_known(const struct vmop_symtab *symtab, const struct vmop_symtab_known *known,
 			   size_t n);

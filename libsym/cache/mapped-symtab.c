@@ -419,6 +419,8 @@ static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
 static void set_known(void *arg, const struct vmop_symtab_known *known, size_t n)
 {
 	struct vmop_mapped_symtab *mapped = arg;
+	if (mapped->n_known || mapped->found || mapped->all)
+		return; /* a symbol that was found keeps its place */
 	mapped->known = known;
 	mapped->n_known = n;
 }

@@ -257,7 +257,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return arrangement->reverse ? -result : result;
 }
 
-/* What most rows are sorted by: the rows themselves are large, and far from one another. */
+/* A row by what most reports sort by. Rows are large, and their counts far from one another. */
 struct sort_key {
 	uint64_t weight_events, samples, address;
 	uint32_t group; /* its place in the order of groups */

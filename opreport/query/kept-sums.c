@@ -636,7 +636,7 @@ static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 		return false;
 	if (has_ended && !is_settled(&sums->now))
 		return false;
-	/* The next report can tell by its file whether the session changed after its end. */
+	/* From then on, a change of the session shows in its file's times. */
 	if (sums->file.n_cells && has_ended && !sums->file.state.file_len_bytes)
 		return true;
 	return sums->n_read_cells >= VMOP_KEPT_MIN_CELLS &&

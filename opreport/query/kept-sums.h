@@ -4,7 +4,7 @@
  * reads only the intervals that are newer.  Its time does not depend on the session's length.
  *
  * A report that may use them adds up all pieces twice: first by place and symbol, then these sums
- * by its rows.  The first sums are what is kept, so that a report with them and one without them
+ * by its rows.  The first sums are kept, so that a report with them and one without them
  * go the same way.
  *
  * Kept sums are believed if

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Test the files of kept sums: what is written is read, and damage is found. */
+/* Test the files of kept sums: they are read as they were written, and damage is found. */
 #include "opreport/query/kept-file.h"
 
 #include <cmocka.h>

@@ -26,9 +26,9 @@ enum { SECOND_NS = 1000000000, START_S = 1000, N_CELLS = 300 };
 enum { CYCLES, MISSES };
 enum { HOST, GUEST };
 enum { TASK_IDLE = 1, TASK_A, TASK_B };
-enum { KERNEL = 1, PROGRAM, JIT, GUEST_KERNEL, GONE, N_IMAGES };
+enum { KERNEL = 1, PROGRAM, JIT, GUEST_KERNEL, GONE, PROGRAM_MOVED, N_IMAGES };
 
-static char dir[64], path[96], cache[96];
+static char dir[64], path[96], other_path[96], cache[96];
 static uint64_t random_state, next_s;
 static struct vmop_db *writer;
 static struct vmop_build_id build_id; /* of this program, which has symbols */
@@ -86,9 +86,12 @@ static void put_facts(void)
 		 .kind = VMOP_IMAGE_GUEST_KERNEL,
 		 .domain = {GUEST},
 		 .name = "[guest g1 kernel]"},
-		{.id = {GONE}, .kind = VMOP_IMAGE_FILE, .name = "/nonexistent/program"}};
-	images[1].build_id_len_bytes = (uint8_t)build_id.len_bytes;
-	memcpy(images[1].build_id, build_id.bytes, build_id.len_bytes);
+		{.id = {GONE}, .kind = VMOP_IMAGE_FILE, .name = "/nonexistent/program"},
+		{.id = {PROGRAM_MOVED}, .kind = VMOP_IMAGE_FILE, .name = "/old/kept-sums"}};
+	for (size_t i = 1; i < N_IMAGES - 1; i += PROGRAM_MOVED - PROGRAM) {
+		images[i].build_id_len_bytes = (uint8_t)build_id.len_bytes;
+		memcpy(images[i].build_id, build_id.bytes, build_id.len_bytes);
+	}
 	for (size_t i = 0; i < 2; i++) {
 		assert_ok(vmop_db_put_event(writer, &events[i]));
 		assert_ok(vmop_db_put_domain(writer, &domains[i]));
@@ -192,8 +195,11 @@ static char *report(const struct vmop_query *query, const char *word)
 	if (word)
 		assert_ok(vmop_spec_parse(&spec, word));
 	assert_ok(vmop_db_open(path, &db));
-	const struct vmop_session_input session = {.name = "s", .db = db};
-	assert_ok(vmop_query_run(query, &spec, &session, 1, &result));
+	struct vmop_session_input sessions[2] = {{.name = "s", .db = db}, {.name = "other"}};
+	size_t n_sessions = access(other_path, F_OK) ? 1 : 2;
+	if (n_sessions > 1)
+		assert_ok(vmop_db_open(other_path, &sessions[1].db));
+	assert_ok(vmop_query_run(query, &spec, sessions, n_sessions, &result));
 	assert_ok(vmop_rows_arrange(&result, &no_ratios, &arrangement, &hidden));
 	assert_ok(vmop_report_create(&options, &result, &no_ratios, &hidden, &made));
 	FILE *out = open_memstream(&text, &len);
@@ -204,6 +210,7 @@ static char *report(const struct vmop_query *query, const char *word)
 	vmop_report_destroy(made);
 	free(hidden.counts);
 	vmop_result_deinit(&result);
+	vmop_db_close(sessions[1].db);
 	vmop_db_close(db);
 	return text;
 }
@@ -259,7 +266,7 @@ static void compare_all(void)
 
 /* ---- the kept file ---------------------------------------------------------------- */
 
-/* Set ret to the path of the only kept file, "" if there is none. */
+/* Set ret to the path of the only kept file, "" without one. */
 static void find_kept(char ret[512])
 {
 	_cleanup_closedir_ DIR *entries = opendir(cache);
@@ -334,6 +341,7 @@ static int set_up(void **state)
 	snprintf(dir, sizeof(dir), "/tmp/vmop-kept-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s.vmop", dir);
+	snprintf(other_path, sizeof(other_path), "%s/other.vmop", dir);
 	snprintf(cache, sizeof(cache), "%s/cache", dir);
 	return 0;
 }
@@ -456,6 +464,24 @@ static void test_replaced(void **state)
 	}
 }
 
+/* Two sessions with the same programs, one of which has kept sums before the other. */
+static void test_two_sessions(void **state)
+{
+	(void)state;
+	begin_session(7);
+	record(6);
+	compare_some();
+	end_session();
+	assert_int_equal(rename(path, other_path), 0);
+	begin_session(8);
+	next_s += 1000;
+	record(6);
+	compare_all();
+	record(1);
+	compare_all();
+	end_session();
+}
+
 /* A session that was changed after its end, by hand, has other times. */
 static void test_ended(void **state)
 {
@@ -514,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_merged_across_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_summaries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replaced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_two_sessions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
 	};
