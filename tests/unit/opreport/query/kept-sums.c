@@ -378,6 +378,9 @@ static void test_live_session(void **state)
 		put_symbols(JIT, 2500);
 		compare_some();
 		assert_true(are_used()); /* its cells kept their offsets */
+		put_symbols(GUEST_KERNEL, 1001);
+		assert_false(are_used()); /* its cells did not */
+		compare_some();
 		record(20);
 		compare_some();
 		assert_true(are_used());
