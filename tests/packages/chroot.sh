@@ -23,6 +23,7 @@ for program in $(cd "$root/usr/bin" && ls -d vmop*); do
 done
 expect 0 "vmopd (vmop) ${version%-*}" in_tree vmopd --version
 is "the group" "$(grep -c '^vmop:' "$root/etc/group")" -eq 1
+is "the session directory" "$(in_tree stat -c '%U %G %a' /var/lib/vmop)" = "root vmop 2755"
 is "jobs that cron would start" "$(grep -c '^[0-9*]' "$root/etc/cron.d/vmop")" -eq 0
 is "jobs that an administrator can switch on" "$(grep -c '^#[0-9].*/usr/libexec/vmop/vmop-nightly$' "$root/etc/cron.d/vmop")" -eq 1
 expect 0 - in_tree systemd-analyze verify --man=no vmopd.service vmop-nightly.service vmop-nightly.timer
@@ -38,6 +39,10 @@ RECORD
 expect 0 "sha256sum" in_tree sh /debs/record
 grep -E '^samples|sha256sum' "$work/out" || true
 is "sessions" "$(find "$root/var/lib/vmop" -name '*.vmop' | wc -l)" -eq 1
+
+is "who may read it" "$(in_tree find /var/lib/vmop -name '*.vmop' -printf '%u %g %m')" = "root vmop 640"
+expect 0 "sha256sum" in_tree setpriv --reuid=nobody --regid=vmop --clear-groups vmopreport -l
+expect 3 "members of the group vmop may read it" in_tree setpriv --reuid=nobody --regid=nogroup --clear-groups vmopreport -l
 
 step "the modules that programs load when they are wanted"
 modules=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/vmop
