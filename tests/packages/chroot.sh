@@ -53,7 +53,8 @@ done
 for format in svg png pdf; do
 	expect 0 "" in_tree vmopreport -l --chart=bars -o "/debs/chart.$format"
 done
-expect 0 "sha256sum" cat "$root/debs/chart.svg"
+expect 0 "sha256sum" pdftotext "$root/debs/chart.pdf" -
+is "the SVG file" "$(grep -c '</svg>' "$root/debs/chart.svg")" -eq 1
 is "the PNG file" "$(head -c 4 "$root/debs/chart.png" | tail -c 3)" = PNG
 is "the PDF file" "$(head -c 4 "$root/debs/chart.pdf")" = %PDF
 # By BPF, and for a user without rights by the library that is loaded into the command.
