@@ -28,7 +28,8 @@ if command -v systemd-sysusers >/dev/null && [ "$(id -u)" -eq 0 ]; then
 	getent group root >>"$work/root/etc/group"
 	expect 0 "" systemd-tmpfiles --root="$work/root" --create "$build/contrib/systemd/tmpfiles.d/vmop.conf"
 	state=$(sed -n 's|^d \([^ ]*/lib/vmop\) .*|\1|p' "$build/contrib/systemd/tmpfiles.d/vmop.conf")
-	is "the session directory" "$(stat -c '%u %a' "$work/root$state")" = "0 755"
+	is "the session directory" "$(stat -c '%u %g %a' "$work/root$state")" = \
+		"0 $(sed -n 's/^vmop:[^:]*:\([0-9]*\):.*/\1/p' "$work/root/etc/group") 2755"
 fi
 # Check that the test can fail.
 sed 's/^Type=notify/Type=notified\nNoSuchKey=1/' "$unit" >"$work/bad.service"
