@@ -176,7 +176,7 @@ static void add_counts(const struct vmop_count *read, size_t n, struct vmop_stat
 	for (size_t i = 0; i < n; i++) {
 		if (read[i].flags & VMOP_COUNT_UNAVAILABLE)
 			continue;
-		/* Also where it was never on a counter: the share of the time has that CPU or task. */
+		/* Also without a counter: the share of the time has all CPUs and tasks. */
 		ret[i].enabled_ns += read[i].enabled_ns;
 		if (read[i].flags & VMOP_COUNT_NOT_RUN)
 			continue;
