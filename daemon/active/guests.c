@@ -257,6 +257,11 @@ void vmop_active_guests_fetch(struct vmop_active_guests *active)
 	fetch_all(active, is_sampled, vmop_active_group_token(active->group));
 }
 
+void vmop_active_guests_leave_session(struct vmop_active_guests *active, const char *path)
+{
+	vmop_fetches_leave_session(active->fetches, path);
+}
+
 void vmop_active_guests_end(struct vmop_active_guests *active)
 {
 	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];

@@ -51,6 +51,9 @@ void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t com
  */
 void vmop_active_guests_fetch(struct vmop_active_guests *active);
 
+/* Note that the host's session is left: vmop_fetches_leave_session. */
+void vmop_active_guests_leave_session(struct vmop_active_guests *active, const char *path);
+
 /*
  * Let all agents store their samples and end their sessions, and fetch these. Wait for both: at
  * most VMOP_ACTIVE_END_WAIT_NS, then twice VMOP_FETCHES_WAIT_NS, in parallel. Only the destruction
