@@ -125,6 +125,7 @@ tests_unit_daemon_active_identify_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_handing_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_handing_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_links_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_links_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_daemon_active_links_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_tasks_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_tasks_LDADD = $(daemon_test_ldadd)

@@ -179,7 +179,7 @@ static void fail(struct guest *guest, const char *reason)
 	end_fetch(guest);
 }
 
-/* Does not end a fetch whose file nobody wants: its thread may take a moment to end. */
+/* Does not end a fetch whose file is not wanted any more: its thread may take a moment to end. */
 void vmop_fetches_leave_session(struct vmop_fetches *fetches, const char *path)
 {
 	for (size_t i = 0; i < fetches->n; i++) {

@@ -82,10 +82,13 @@ static struct ban *find_room(struct vmop_active_links *links)
 	return best;
 }
 
-static void ban(struct vmop_active_links *links, uint32_t cid, uint64_t now_ns)
+/* Do not admit a guest for a while. grows: for twice as long as the last time. */
+static void ban(struct vmop_active_links *links, uint32_t cid, bool grows, uint64_t now_ns)
 {
 	struct ban *ban = find_ban(links, cid);
-	uint64_t pause_ns = ban ? 2 * ban->pause_ns : VMOP_ACTIVE_FIRST_BAN_NS;
+	uint64_t pause_ns = ban ? ban->pause_ns : VMOP_ACTIVE_FIRST_BAN_NS;
+	if (ban && grows)
+		pause_ns *= 2;
 	if (!ban)
 		ban = find_room(links);
 	if (pause_ns > VMOP_ACTIVE_LONGEST_BAN_NS)
@@ -119,7 +122,8 @@ static void end_badly(struct vmop_active_links *links, struct slot *slot, uint64
 		      uint64_t now_ns)
 {
 	++*counter;
-	ban(links, slot->cid, now_ns);
+	/* After an upgrade, an agent of another version is a good one. */
+	ban(links, slot->cid, counter != &links->losses.n_versions, now_ns);
 	free_slot(slot);
 }
 

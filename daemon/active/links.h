@@ -10,7 +10,8 @@
  *
  * Every guest may connect, as often as it likes, and send what it likes. One that sends rubbish,
  * does not reply, or is no active guest loses its connection, is counted, and is not admitted for a
- * time that doubles with each failure. A call does a bounded amount of work, whatever guests do.
+ * time that doubles with each failure; that of another version of vmop doubles nothing. A call does
+ * a bounded amount of work, whatever guests do.
  */
 #ifndef VMOP_DAEMON_ACTIVE_LINKS_H
 #define VMOP_DAEMON_ACTIVE_LINKS_H
