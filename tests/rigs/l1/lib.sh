@@ -223,3 +223,12 @@ run() {
 	echo "$status" >"/results/$step.status"
 	say "RAN $step: $* -> $status"
 }
+
+# fetch_session GUEST FILE: copy the last session of a guest's agent by the guest's first disk, once it has no WAL. The
+# guest has shell=1.
+fetch_session() {
+	file=/var/lib/vmop/current.vmop
+	timeout 300 sh /rig/on-guest.sh "$1" "i=0; while [ -e $file-wal ] && [ \$i -lt 1200 ]; do i=\$((i + 1)); usleep 200000; done; dd if=$file of=/dev/vda bs=64k conv=notrunc,fsync; echo RIG BYTES \$(stat -c %s $file)"
+	bytes=$(sed -n 's/^RIG BYTES \([0-9]*\).*/\1/p' "/tmp/guests/$1/console" | tail -n 1)
+	head -c "$bytes" "/tmp/guests/$1/truth.img" >"$2"
+}
