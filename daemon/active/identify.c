@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/active/serial.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/procfs.h"
@@ -133,6 +134,39 @@ void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates)
 		drop(candidates, candidates->n - 1);
 }
 
+/* ---- virtio-serial ------------------------------------------------------------------- */
+
+static bool is_dial_due(const struct vmop_active_candidate *candidate, uint64_t now_ns)
+{
+	return !candidate->dialled_ns || now_ns - candidate->dialled_ns >= candidate->dial_pause_ns;
+}
+
+void vmop_active_candidates_dial(struct vmop_active_candidates *candidates,
+				 struct vmop_active_links *links, const char *root, uint64_t now_ns)
+{
+	for (size_t i = 0; i < candidates->n; i++) {
+		struct vmop_active_candidate *candidate = &candidates->at[i];
+		if (vmop_active_links_has(links, candidate->vmm_pid)) {
+			candidate->dial_pause_ns = 0;
+			continue;
+		}
+		if (vmop_active_links_has_serial(links, candidate->vmm_pid) ||
+		    !is_dial_due(candidate, now_ns))
+			continue;
+		candidate->dialled_ns = now_ns;
+		candidate->dial_pause_ns = candidate->dial_pause_ns ? 2 * candidate->dial_pause_ns
+								    : VMOP_ACTIVE_FIRST_DIAL_NS;
+		if (candidate->dial_pause_ns > VMOP_ACTIVE_LONGEST_DIAL_NS)
+			candidate->dial_pause_ns = VMOP_ACTIVE_LONGEST_DIAL_NS;
+		int fd = vmop_active_serial_dial(root, candidate->vmm_pid);
+		/* Now the pid is still the VMM's, or the connection ends with its next step. */
+		if (fd >= 0 && !has_ended(candidate->pidfd))
+			vmop_active_links_add_serial(links, fd, candidate->vmm_pid, now_ns);
+		else if (fd >= 0)
+			close(fd);
+	}
+}
+
 /* ---- claims ---------------------------------------------------------------------------- */
 
 static const struct vmop_domain *domain_of(const struct vmop_domains *domains, uint32_t vmm_pid)
@@ -166,8 +200,9 @@ static void accept_claim(struct vmop_active_links *links,
 	if (pidfd < 0)
 		return; /* the next call tries again */
 	if (vmop_active_links_accept(links, claim, candidate->vmm_pid, pidfd, now_ns))
-		vmop_log_info("guest \"%s\": its vmopd, pid %u there, has connected from CID %u",
-			      candidate->name, claim->proof.pid, claim->cid);
+		vmop_log_info("guest \"%s\": its vmopd, pid %u there, has connected %s",
+			      candidate->name, claim->proof.pid,
+			      claim->vmm_pid ? "by virtio-serial" : "by vsock");
 }
 
 static void check(struct vmop_active_links *links, struct vmop_active_candidates *candidates,
@@ -179,7 +214,8 @@ static void check(struct vmop_active_links *links, struct vmop_active_candidates
 		const struct vmop_domain *domain = domain_of(domains, candidate->vmm_pid);
 		if (!domain || vmop_active_links_has(links, candidate->vmm_pid))
 			continue;
-		if (!can_connect(candidate, domains->root, now_ns))
+		if (claim->vmm_pid ? claim->vmm_pid != candidate->vmm_pid
+				   : !can_connect(candidate, domains->root, now_ns))
 			continue;
 		enum vmop_guest_probed probed = compare(guests, domain, claim);
 		if (probed == VMOP_GUEST_PROBE_WAITS)

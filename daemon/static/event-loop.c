@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The functions of libsystemd's event loop (sd-event(3)) that vmopd calls, for the static vmopd: no
- * distribution has an archive of libsystemd. They behave as sd-event(3) says, and
+ * distribution has an archive of libsystemd. They behave as in sd-event(3), and
  * tests/unit/daemon/static/event-loop.c runs over both.
  *
  * There are some twenty sources, so each turn looks at all of them and uses poll(2). A turn
@@ -294,7 +294,7 @@ static void prepare(sd_event *loop)
 			source->prepare(source, source->arg);
 }
 
-/* Return the time from which on a source can be dispatched, apart from what its descriptor says. */
+/* Return the time before which a source is not dispatched, even if its descriptor is ready. */
 static uint64_t begin_us(const sd_event_source *source)
 {
 	switch (source->kind) {
@@ -330,7 +330,8 @@ static int collect(sd_event *loop, uint64_t *ret_due_us)
 	return 0;
 }
 
-/* Wait, at most until due_us, and note what is ready. Return a negative errno after an error. */
+/* Wait, at most until due_us, and note the ready descriptors. Return a negative errno after an
+ * error. */
 static int wait_until(sd_event *loop, uint64_t due_us)
 {
 	uint64_t now_us = clock_us(), left_us = due_us > now_us ? due_us - now_us : 0;

@@ -13,7 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
 
-/* Set *ret to the address of the manager's socket. Return its length; 0: there is none. */
+/* Set *ret to the address of the manager's socket. Return its length; 0: it has no socket. */
 static socklen_t find_socket(struct sockaddr_un *ret)
 {
 	const char *path = getenv("NOTIFY_SOCKET");

@@ -31,9 +31,10 @@ load() {
 #   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
 #     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
+#   serial=1: it has a port of virtio-serial with the name org.vmop.0
 #   programs=1: it has the programs of the rig's guest_programs
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0 serial=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -42,7 +43,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=* | serial=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -66,6 +67,10 @@ start_guest() {
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
 	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
 	[ -z "$cid" ] || words="$words rig.vsock=1"
+	[ "$serial" = 0 ] || set -- "$@" -device virtio-serial-pci \
+		-chardev "socket,id=agent,path=$dir/org.vmop.0,server=on,wait=off" \
+		-device virtserialport,chardev=agent,name=org.vmop.0
+	[ "$serial" = 0 ] || words="$words rig.serial=1"
 	# Without its boot program, which is not in L1.
 	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
 		-device virtio-net-pci,netdev=net,romfile=

@@ -24,7 +24,7 @@
 #define US_PER_MS 1000
 #define LONG_US (60 * UINT64_C(1000000))
 
-/* What the callbacks did, in order: a letter each. */
+/* The callbacks that ran, in order: a letter each. */
 static char trace[256];
 
 static void note(char letter)
@@ -363,7 +363,7 @@ static void test_notify(void **state)
 		n++;
 	}
 	close(fd);
-	assert_true(sd_notify(0, "STOPPING=1") < 0); /* nobody is there any more */
+	assert_true(sd_notify(0, "STOPPING=1") < 0); /* no socket has the name any more */
 	unsetenv("NOTIFY_SOCKET");
 }
 
