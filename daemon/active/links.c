@@ -127,14 +127,21 @@ static void end_badly(struct vmop_active_links *links, struct slot *slot, uint64
 		      uint64_t now_ns)
 {
 	++*counter;
-	/*
-	 * After an upgrade, an agent of another version is a good one. One that does not answer by
-	 * virtio-serial is only not there: the host connects, whether it is or not.
-	 */
-	bool grows = counter != &links->losses.n_versions &&
-		     !(counter == &links->losses.n_unproven && slot->source & IS_SERIAL);
-	ban(links, slot->source, grows, now_ns);
+	/* After an upgrade, an agent of another version is a good one. */
+	ban(links, slot->source, counter != &links->losses.n_versions, now_ns);
 	free_slot(slot);
+}
+
+/*
+ * End a connection whose agent has not proved where it runs. By virtio-serial the host connects
+ * whether an agent is there or not: then none is.
+ */
+static void end_unproven(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
+{
+	if (slot->source & IS_SERIAL)
+		free_slot(slot);
+	else
+		end_badly(links, slot, &links->losses.n_unproven, now_ns);
 }
 
 static struct slot *find_slot(struct vmop_active_links *links, uint64_t source)
@@ -322,13 +329,13 @@ static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t n
 			return;
 		}
 		if (is_late(slot, now_ns))
-			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+			end_unproven(links, slot, now_ns);
 		return;
 	case VMOP_ACTIVE_LINK_CLOSED:
 		if (slot->stage == BOUND)
 			free_slot(slot);
 		else
-			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+			end_unproven(links, slot, now_ns);
 		return;
 	case VMOP_ACTIVE_LINK_OTHER_VERSION:
 		end_badly(links, slot, &links->losses.n_versions, now_ns);
@@ -390,7 +397,7 @@ void vmop_active_links_refuse(struct vmop_active_links *links,
 {
 	struct slot *slot = slot_of(links, claim);
 	if (slot)
-		end_badly(links, slot, &links->losses.n_unproven, now_ns);
+		end_unproven(links, slot, now_ns);
 }
 
 bool vmop_active_links_accept(struct vmop_active_links *links,
