@@ -65,7 +65,7 @@ debian_files = contrib/debian/changelog.in contrib/debian/control contrib/debian
 	contrib/debian/vmop.postrm contrib/debian/vmop.prerm \
 	contrib/debian/vmop-dkms.docs contrib/debian/vmop-dkms.install \
 	contrib/debian/vmop-guest.install contrib/debian/vmop-guest.lintian-overrides \
-	contrib/debian/vmop-guest.postinst contrib/debian/vmop-guest.postrm \
+	contrib/debian/vmop-guest.postinst contrib/debian/vmop-guest.postrm contrib/debian/vmop-guest.prerm \
 	contrib/debian/libvmop0.install contrib/debian/libvmop0.lintian-overrides \
 	contrib/debian/libvmop-dev.install contrib/debian/libvmop-dev.lintian-overrides
 EXTRA_DIST += contrib/build-packages $(debian_files)
@@ -86,5 +86,5 @@ clean-deb:
 check-packages: deb tests/fixtures/make-session$(EXEEXT) tests/fixtures/kvm-guest$(EXEEXT) $(check_DATA)
 	VMOP_BUILDDIR='$(abs_top_builddir)' '$(abs_top_srcdir)/tests/packages/check'
 EXTRA_DIST += tests/packages/check tests/packages/lib.sh tests/packages/old-package \
-	tests/packages/chroot.sh tests/packages/machine.sh tests/packages/trial tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
+	tests/packages/chroot.sh tests/packages/guest.sh tests/packages/machine.sh tests/packages/trial tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
 	tests/packages/systemd-service.sh tests/packages/systemd-upgrade.sh
