@@ -122,8 +122,13 @@ void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 	}
 	for (size_t i = candidates->n; i > 0; i--) {
 		const struct vmop_active_candidate *candidate = &candidates->at[i - 1];
-		if (now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS ||
-		    has_ended(candidate->pidfd))
+		bool has_gone = has_ended(candidate->pidfd);
+		if (has_gone && candidate->was_sampled)
+			vmop_log_notice("guest \"%s\" has gone while it was an active one: shut "
+					"down, killed, saved to a file or moved to another host; "
+					"its own session went with it",
+					candidate->name);
+		if (has_gone || now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS)
 			drop(candidates, i - 1);
 	}
 }

@@ -426,6 +426,38 @@ static void a_vmm_that_ended(void **state)
 	assert_false(vmop_active_links_has(links, pid));
 }
 
+/* Return whether a step logs this text. */
+static bool step_logs(const char *text)
+{
+	char line[512] = "";
+	FILE *log = tmpfile();
+	int stderr_fd = dup(STDERR_FILENO);
+	bool is_there = false;
+	assert_true(log && stderr_fd >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
+	step();
+	assert_true(dup2(stderr_fd, STDERR_FILENO) >= 0);
+	close(stderr_fd);
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		is_there |= strstr(line, text) != NULL;
+	fclose(log);
+	return is_there;
+}
+
+/* A guest that is gone is gone with a reason in the log, if it was sampled as an active one. */
+static void a_guest_that_goes(void **state)
+{
+	(void)state;
+	begin_with_a_known_guest();
+	step();
+	candidates.at[0].was_sampled = true;
+	assert_false(step_logs("has gone"));
+	end_vmm();
+	assert_true(step_logs("guest \"g1\" has gone while it was an active one"));
+	assert_false(step_logs("has gone"));
+	assert_int_equal(candidates.n, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -441,6 +473,7 @@ int main(void)
 		TEST(a_guest_that_reboots),
 		TEST(a_guest_that_is_not_listed_for_a_while),
 		TEST(a_vmm_that_ended),
+		TEST(a_guest_that_goes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
