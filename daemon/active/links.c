@@ -134,7 +134,7 @@ static void end_badly(struct vmop_active_links *links, struct slot *slot, uint64
 
 /*
  * End a connection whose agent has not proved where it runs. By virtio-serial the host connects
- * whether an agent is there or not: then none is.
+ * although perhaps no agent is there, which is no offence of the guest.
  */
 static void end_unproven(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
 {

@@ -146,7 +146,7 @@ static void another_name(void **state)
 	(void)state;
 	begin_vmm("org.qemu.guest_agent.0");
 	assert_int_equal(vmop_active_serial_dial("", (uint32_t)vmm), -1);
-	/* The socket of the port belongs to another process than the one that is asked for. */
+	/* The socket of the port belongs to another process than this one. */
 	kill(vmm, SIGKILL);
 	waitpid(vmm, NULL, 0);
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
