@@ -146,29 +146,42 @@ static bool is_dial_due(const struct vmop_active_candidate *candidate, uint64_t 
 	return !candidate->dialled_ns || now_ns - candidate->dialled_ns >= candidate->dial_pause_ns;
 }
 
+/* Connect to the port of a guest, if it has one. */
+static void dial(struct vmop_active_candidate *candidate, struct vmop_active_links *links,
+		 const char *root, uint64_t now_ns)
+{
+	int fd;
+	struct vmop_error *err = vmop_active_serial_dial(root, candidate->vmm_pid, &fd);
+	if (err && !candidate->serial_was_logged)
+		vmop_log_warning("guest \"%s\": its port of virtio-serial: %s", candidate->name,
+				 err->message);
+	candidate->serial_was_logged |= err != NULL;
+	vmop_error_destroy(err);
+	/* The pid was the VMM's as long as that has not ended. */
+	if (fd >= 0 && !has_ended(candidate->pidfd))
+		vmop_active_links_add_serial(links, fd, candidate->vmm_pid, now_ns);
+	else if (fd >= 0)
+		close(fd);
+}
+
 void vmop_active_candidates_dial(struct vmop_active_candidates *candidates,
 				 struct vmop_active_links *links, const char *root, uint64_t now_ns)
 {
 	for (size_t i = 0; i < candidates->n; i++) {
 		struct vmop_active_candidate *candidate = &candidates->at[i];
+		uint64_t *pause_ns = &candidate->dial_pause_ns;
 		if (vmop_active_links_has(links, candidate->vmm_pid)) {
-			candidate->dial_pause_ns = 0;
+			*pause_ns = 0;
 			continue;
 		}
 		if (vmop_active_links_has_serial(links, candidate->vmm_pid) ||
 		    !is_dial_due(candidate, now_ns))
 			continue;
 		candidate->dialled_ns = now_ns;
-		candidate->dial_pause_ns = candidate->dial_pause_ns ? 2 * candidate->dial_pause_ns
-								    : VMOP_ACTIVE_FIRST_DIAL_NS;
-		if (candidate->dial_pause_ns > VMOP_ACTIVE_LONGEST_DIAL_NS)
-			candidate->dial_pause_ns = VMOP_ACTIVE_LONGEST_DIAL_NS;
-		int fd = vmop_active_serial_dial(root, candidate->vmm_pid);
-		/* Now the pid is still the VMM's, or the connection ends with its next step. */
-		if (fd >= 0 && !has_ended(candidate->pidfd))
-			vmop_active_links_add_serial(links, fd, candidate->vmm_pid, now_ns);
-		else if (fd >= 0)
-			close(fd);
+		*pause_ns = *pause_ns ? 2 * *pause_ns : VMOP_ACTIVE_FIRST_DIAL_NS;
+		if (*pause_ns > VMOP_ACTIVE_LONGEST_DIAL_NS)
+			*pause_ns = VMOP_ACTIVE_LONGEST_DIAL_NS;
+		dial(candidate, links, root, now_ns);
 	}
 }
 

@@ -28,6 +28,7 @@ struct vmop_active_candidate {
 	bool has_vsock;			    /* the VMM has the device open */
 	uint64_t vsock_checked_ns;	    /* when its descriptors were last looked at; 0: never */
 	uint64_t dialled_ns, dial_pause_ns; /* of its port of virtio-serial; 0: never */
+	bool serial_was_logged;		    /* that it cannot be connected */
 	uint64_t seen_ns;		    /* when the session last listed the guest */
 	uint32_t kvm_tid;		    /* as in struct vmop_domain */
 	bool was_sampled;		    /* its agent samples, as far as was logged */

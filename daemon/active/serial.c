@@ -97,21 +97,35 @@ static int open_folder(const char *root, uint32_t pid, const char *path)
 	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-int vmop_active_serial_dial(const char *root, uint32_t vmm_pid)
+static struct vmop_error *no_connection(const char *path, int error)
+{
+	if (error == EACCES || error == EPERM)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: vmopd may not write to it; it must be in a group that "
+				      "may (SupplementaryGroups= of vmopd.service)",
+				      path);
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", path, strerror(error));
+}
+
+struct vmop_error *vmop_active_serial_dial(const char *root, uint32_t vmm_pid, int *ret_fd)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct listener listener;
+	*ret_fd = -1;
 	if (!find_listener(root, vmm_pid, &listener))
-		return -1;
+		return NULL;
 	_cleanup_close_ int folder = open_folder(root, vmm_pid, listener.path);
+	if (folder < 0)
+		return no_connection(listener.path, errno);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
 		 VMOP_ACTIVE_SERIAL_NAME);
-	if (folder < 0 || fd < 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return -1;
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return no_connection(listener.path, errno);
 	/* The VMM listened there before the connection, and still does. */
-	return has_open(root, vmm_pid, listener.inode) ? vmop_steal_fd(&fd) : -1;
+	if (has_open(root, vmm_pid, listener.inode))
+		*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
 }
 
 /* ---- the guest ----------------------------------------------------------------------------- */

@@ -20,15 +20,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libutil/error.h"
+
 #define VMOP_ACTIVE_SERIAL_NAME "org.vmop.0"
 
 /*
- * On the host: begin to connect to the socket of that name on which the process vmm_pid listens.
- * Return a non-blocking socket, which the caller closes; -1: the process has none, or it can't be
- * connected now. Bytes of a process that only has that file name do not come: the listening socket
- * must be one of the descriptors of vmm_pid. root: see procfs.h.
+ * On the host: connect to the socket of that name on which the process vmm_pid listens, and set
+ * *ret_fd to a non-blocking socket, which the caller closes; -1: the process has no such socket.
+ * Another process that has a file of that name is not connected: the listening socket must be one
+ * of the descriptors of vmm_pid. VMOP_ERROR_CANT: it can't be connected, with the remedy if this
+ * process may not write to it. root: see procfs.h.
  */
-int vmop_active_serial_dial(const char *root, uint32_t vmm_pid);
+struct vmop_error *vmop_active_serial_dial(const char *root, uint32_t vmm_pid, int *ret_fd);
 
 /*
  * In the guest: open the port. Return a non-blocking descriptor, which the caller closes; -1: there

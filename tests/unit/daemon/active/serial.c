@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -125,6 +126,14 @@ static int end(void **state)
 	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Dial, and expect no error. */
+static int dial(pid_t pid)
+{
+	int fd;
+	assert_ok(vmop_active_serial_dial("", (uint32_t)pid, &fd));
+	return fd;
+}
+
 /* ---- finding the socket ---------------------------------------------------------------------- */
 
 static void the_socket_of_the_port(void **state)
@@ -133,7 +142,7 @@ static void the_socket_of_the_port(void **state)
 	socklen_t len = sizeof(peer);
 	(void)state;
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
-	int fd = vmop_active_serial_dial("", (uint32_t)vmm);
+	int fd = dial(vmm);
 	assert_true(fd >= 0);
 	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
 	assert_int_equal(peer.pid, vmm);
@@ -145,16 +154,16 @@ static void another_name(void **state)
 {
 	(void)state;
 	begin_vmm("org.qemu.guest_agent.0");
-	assert_int_equal(vmop_active_serial_dial("", (uint32_t)vmm), -1);
+	assert_int_equal(dial(vmm), -1);
 	/* The socket of the port belongs to another process than this one. */
 	kill(vmm, SIGKILL);
 	waitpid(vmm, NULL, 0);
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
-	assert_int_equal(vmop_active_serial_dial("", (uint32_t)getpid()), -1);
+	assert_int_equal(dial(getpid()), -1);
 	/* It has ended, and its file stays. */
 	kill(vmm, SIGKILL);
 	waitpid(vmm, NULL, 0);
-	assert_int_equal(vmop_active_serial_dial("", (uint32_t)vmm), -1);
+	assert_int_equal(dial(vmm), -1);
 	vmm = 0;
 }
 
@@ -170,7 +179,48 @@ static void a_long_path(void **state)
 		    sizeof(((struct sockaddr_un *)NULL)->sun_path));
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
 	memcpy(dir, before, sizeof(dir));
-	int fd = vmop_active_serial_dial("", (uint32_t)vmm);
+	int fd = dial(vmm);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* Take CAP_DAC_OVERRIDE from the effective capabilities, as vmopd does, or give it back. */
+static void set_override(bool is_on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	assert_int_equal(syscall(SYS_capget, &header, data), 0);
+	if (is_on)
+		data[0].effective |= 1u << CAP_DAC_OVERRIDE;
+	else
+		data[0].effective &= ~(1u << CAP_DAC_OVERRIDE);
+	assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
+/* The manager of the VMM has the socket, and vmopd may not write to it: the error has the remedy.
+ */
+static void a_socket_of_another_user(void **state)
+{
+	char path[sizeof(dir) + 16];
+	int fd;
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	snprintf(path, sizeof(path), "%s/" VMOP_ACTIVE_SERIAL_NAME, dir);
+	assert_int_equal(chmod(path, 0555), 0);
+	set_override(false);
+	struct vmop_error *err = vmop_active_serial_dial("", (uint32_t)vmm, &fd);
+	set_override(true);
+	assert_int_equal(fd, -1);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_CANT);
+	assert_non_null(strstr(err->message, "SupplementaryGroups="));
+	vmop_error_destroy(err);
+	assert_int_equal(chmod(path, 0755), 0);
+	set_override(false);
+	fd = dial(vmm);
+	set_override(true);
 	assert_true(fd >= 0);
 	close(fd);
 }
@@ -264,7 +314,7 @@ static void a_channel(void **state)
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
 	assert_ok(vmop_active_links_create(-1, &links));
 	for (unsigned i = 0; i < 2; i++) {
-		int fd = vmop_active_serial_dial("", (uint32_t)vmm);
+		int fd = dial(vmm);
 		assert_true(fd >= 0);
 		assert_true(vmop_active_links_add_serial(links, fd, (uint32_t)vmm, now_ns));
 		assert_true(vmop_active_links_has_serial(links, (uint32_t)vmm));
@@ -338,11 +388,8 @@ static void the_port_of_a_guest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_socket_of_the_port),
-		TEST(another_name),
-		TEST(a_long_path),
-		TEST(a_channel),
-		TEST(nobody_there),
+		TEST(the_socket_of_the_port),	TEST(another_name), TEST(a_long_path),
+		TEST(a_socket_of_another_user), TEST(a_channel),    TEST(nobody_there),
 		TEST(the_port_of_a_guest),
 	};
 	signal(SIGPIPE, SIG_IGN);
