@@ -147,12 +147,6 @@ static uint64_t identity_of(const struct vmop_symbol *symbols, size_t n, size_t 
 	return hash ? hash : 1;
 }
 
-/* Return whether stored symbols of that kind are stored once, and do not grow with the session. */
-static bool are_stored_once(const struct image_symbols *image, enum vmop_image_kind kind)
-{
-	return !image->is_sampled && kind != VMOP_IMAGE_ANON;
-}
-
 static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 				      const struct vmop_image_item *item,
 				      struct image_symbols *image)
@@ -181,7 +175,7 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 	image->symtab = image->adopted;
 	if (!err)
 		err = vmop_db_has_sampled_symbols(db, item->id, &image->is_sampled);
-	if (!err && are_stored_once(image, item->kind))
+	if (!err && !image->is_sampled) /* these grow with the session */
 		vmop_symtab_set_identity(image->adopted, identity);
 	return err;
 }
