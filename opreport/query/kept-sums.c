@@ -347,15 +347,27 @@ static struct vmop_error *find_place(struct vmop_kept_sums *sums,
 	return *ret ? NULL : add_place(sums, &of_place, ret);
 }
 
+/* Return whether two keys differ in their stacks at most. Their padding is not compared. */
+static bool is_same_key(const struct vmop_db_chunk_key *a, const struct vmop_db_chunk_key *b)
+{
+	return vmop_image_id_equals(a->image, b->image) &&
+	       vmop_task_row_id_equals(a->task, b->task) &&
+	       vmop_event_id_equals(a->event, b->event) &&
+	       vmop_domain_id_equals(a->domain, b->domain) &&
+	       vmop_domain_id_equals(a->billed, b->billed) && a->bill == b->bill &&
+	       a->mode == b->mode && a->certainty == b->certainty && a->vcpu == b->vcpu &&
+	       a->cpu == b->cpu;
+}
+
 /* Set sums->last to the place of a piece. */
 static struct vmop_error *find_last(struct vmop_kept_sums *sums,
 				    const struct vmop_db_chunk_key *key)
 {
-	if (sums->last && !memcmp(&sums->last_key, key, offsetof(struct vmop_db_chunk_key, stack)))
+	if (sums->last && is_same_key(&sums->last_key, key))
 		return NULL;
 	if (sums->last && !vmop_image_id_equals(sums->last_key.image, key->image))
 		vmop_run_memo_clear(&sums->memo);
-	memcpy(&sums->last_key, key, sizeof(*key)); /* with its padding */
+	sums->last_key = *key;
 	return find_place(sums, key, &sums->last);
 }
 
