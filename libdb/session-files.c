@@ -172,6 +172,16 @@ static size_t stem_len(const char *file)
 	return strcmp(file, DISCARDED_FILE) == 0 ? strlen(file) : name_len(file);
 }
 
+char *vmop_session_guest_file_beside(const char *path, const char *guest_file)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	char *beside;
+	if (asprintf(&beside, "%.*s%s", (int)stem_len(file), file,
+		     guest_file + strlen(VMOP_SESSION_CURRENT)) < 0)
+		return NULL;
+	return beside;
+}
+
 /* Return whether `entry` is, or begins, the session of a guest of the session in `file`. */
 static bool is_of_guest(const char *entry, const char *file)
 {
