@@ -39,6 +39,20 @@ cronexampledir = $(docdir)/examples/cron
 cronexample_DATA = contrib/cron/vmop
 pkglibexec_SCRIPTS = contrib/cron/vmop-nightly
 
+# The agent of an active guest of KVM, without anything else of vmop: `make install-guest DESTDIR=...`.
+EXTRA_DIST += contrib/guest/70-vmop-guest.rules
+guest_files = contrib/guest/vmop-guest.service contrib/guest/vmop-guest.conf
+generated_texts += $(guest_files)
+guestdir = $(libexecdir)/vmop-guest
+udevrulesdir = $(prefix)/lib/udev/rules.d
+.PHONY: install-guest
+install-guest: daemon/static/vmopd$(EXEEXT) $(guest_files)
+	$(MKDIR_P) '$(DESTDIR)$(guestdir)' '$(DESTDIR)$(systemdunitdir)' '$(DESTDIR)$(sysusersdir)' '$(DESTDIR)$(udevrulesdir)'
+	$(INSTALL_PROGRAM) daemon/static/vmopd$(EXEEXT) '$(DESTDIR)$(guestdir)/vmopd'
+	$(INSTALL_DATA) contrib/guest/vmop-guest.service '$(DESTDIR)$(systemdunitdir)'
+	$(INSTALL_DATA) contrib/guest/vmop-guest.conf '$(DESTDIR)$(sysusersdir)'
+	$(INSTALL_DATA) '$(srcdir)/contrib/guest/70-vmop-guest.rules' '$(DESTDIR)$(udevrulesdir)'
+
 generated_texts += contrib/systemd/vmopd.service contrib/systemd/vmop-nightly.service \
 	contrib/systemd/tmpfiles.d/vmop.conf contrib/systemd/record.conf contrib/cron/vmop contrib/cron/vmop-nightly
 
@@ -50,6 +64,8 @@ debian_files = contrib/debian/changelog.in contrib/debian/control contrib/debian
 	contrib/debian/vmop.docs contrib/debian/vmop.install contrib/debian/vmop.postinst \
 	contrib/debian/vmop.postrm contrib/debian/vmop.prerm \
 	contrib/debian/vmop-dkms.docs contrib/debian/vmop-dkms.install \
+	contrib/debian/vmop-guest.install contrib/debian/vmop-guest.lintian-overrides \
+	contrib/debian/vmop-guest.postinst contrib/debian/vmop-guest.postrm contrib/debian/vmop-guest.prerm \
 	contrib/debian/libvmop0.install contrib/debian/libvmop0.lintian-overrides \
 	contrib/debian/libvmop-dev.install contrib/debian/libvmop-dev.lintian-overrides
 EXTRA_DIST += contrib/build-packages $(debian_files)
@@ -70,5 +86,5 @@ clean-deb:
 check-packages: deb tests/fixtures/make-session$(EXEEXT) tests/fixtures/kvm-guest$(EXEEXT) $(check_DATA)
 	VMOP_BUILDDIR='$(abs_top_builddir)' '$(abs_top_srcdir)/tests/packages/check'
 EXTRA_DIST += tests/packages/check tests/packages/lib.sh tests/packages/old-package \
-	tests/packages/chroot.sh tests/packages/machine.sh tests/packages/trial tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
+	tests/packages/chroot.sh tests/packages/guest.sh tests/packages/machine.sh tests/packages/trial tests/packages/systemd.sh tests/packages/systemd-nightly.sh \
 	tests/packages/systemd-service.sh tests/packages/systemd-upgrade.sh

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/active/agent-link.h"
+#include "daemon/active/serial.h"
 #include "daemon/active/session-server.h"
 #include "daemon/active/vsock.h"
 #include "daemon/xen/agent-messages.h"
@@ -298,8 +299,14 @@ static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop
 {
 	struct vmop_agent_link *link = NULL;
 	struct vmop_error *err = vmop_active_vsock_check();
+	bool is_serial = err && vmop_active_serial_is_there();
+	if (is_serial) {
+		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
+		err = NULL;
+	}
 	if (!err)
-		err = vmop_agent_link_create(vmop_active_vsock_dial, &link);
+		err = vmop_agent_link_create(
+			is_serial ? vmop_active_serial_open : vmop_active_vsock_dial, &link);
 	if (!err)
 		err = vmop_agent_create_over_link(daemon, link, ret);
 	if (err) {
@@ -308,7 +315,8 @@ static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop
 	}
 	(*ret)->own_source = daemon->source = vmop_source_find("perf");
 	/* Without it the session stays here, and all else is as usual. */
-	vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret));
+	if (!is_serial)
+		vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret));
 	return NULL;
 }
 

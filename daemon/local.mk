@@ -11,6 +11,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/active/identify.c daemon/active/identify.h \
 	daemon/active/link.c daemon/active/link.h \
 	daemon/active/links.c daemon/active/links.h \
+	daemon/active/serial.c daemon/active/serial.h \
 	daemon/active/vsock.c daemon/active/vsock.h \
 	daemon/profile/aggregate.c daemon/profile/aggregate.h \
 	daemon/profile/attribute.c daemon/profile/attribute.h \
@@ -138,3 +139,16 @@ vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLA
 vmopd_LDADD = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsymtab.la libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS)
+
+# vmopd for guests without these libraries, or with another C library: make daemon/static/vmopd. A guest's
+# host knows its agent by the name vmopd. The loop of libsystemd has no archive.
+EXTRA_PROGRAMS += daemon/static/vmopd
+CLEANFILES += daemon/static/vmopd
+daemon_static_vmopd_SOURCES = $(vmopd_SOURCES) \
+	daemon/static/event-loop.c \
+	daemon/static/group.c \
+	daemon/static/notify.c daemon/static/notify.h
+daemon_static_vmopd_CPPFLAGS = $(vmopd_CPPFLAGS)
+daemon_static_vmopd_LDFLAGS = $(AM_LDFLAGS) -XCClinker -static-pie
+daemon_static_vmopd_LDADD = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la \
+	libdb/libdb.la libsym/libsymtab.la libutil/libutil.la $(JANSSON_LIBS) $(CAPNG_LIBS) $(SECCOMP_LIBS) $(STATIC_LIBS)

@@ -29,6 +29,7 @@ struct member {
 	bool is_joined;	  /* in Xen's current session */
 	bool is_open;	  /* the agent has a session open, as far as is known */
 	bool is_reported; /* its absence was reported */
+	bool may_stir;	  /* its next sign of life is reason enough to probe it */
 	uint64_t gone_ns, pause_ns;
 	struct member *prev, *next;
 };
@@ -107,6 +108,7 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 		return &vmop_error_no_memory;
 	member->domain = domain;
 	member->pause_ns = FIRST_PAUSE_NS;
+	member->may_stir = true;
 	if (group->opener->name)
 		group->opener->name(group->opener->arg, domain, member->name, sizeof(member->name));
 	else
@@ -166,6 +168,20 @@ static void dismiss(struct vmop_active_group *group, struct member *member, uint
 	member_destroy(group, member);
 }
 
+/*
+ * Probe an absent member again, after its pause. A guest that was suspended has a long one behind
+ * it, and ends it by a sign of life; but only one pause, so that signs of life are no way to be
+ * probed all the time.
+ */
+static void probe_again(struct member *member, uint64_t now)
+{
+	bool is_due = now - member->gone_ns >= member->pause_ns;
+	if (!is_due && !(member->may_stir && vmop_active_peer_stirs(&member->peer)))
+		return;
+	member->may_stir = is_due;
+	probe(member, now);
+}
+
 /* Make sure that each of the domains has a member. */
 static struct vmop_error *find_or_create(struct vmop_active_group *group, const uint32_t *domains,
 					 size_t n)
@@ -194,9 +210,8 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 			dismiss(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_PROBED)
 			look(group, member, now);
-		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted &&
-			 now - member->gone_ns >= member->pause_ns)
-			probe(member, now);
+		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted)
+			probe_again(member, now);
 	}
 	return err;
 }

@@ -27,6 +27,7 @@ void vmop_active_peer_revive(struct vmop_active_peer *peer)
 {
 	vmop_active_peer_deinit(peer);
 	peer->state = VMOP_ACTIVE_ANSWERED;
+	peer->is_silent = false;
 }
 
 static void give_up(struct vmop_active_peer *peer, struct vmop_error *error)
@@ -130,31 +131,62 @@ static uint64_t wait_for(const struct vmop_active_message *command)
 	}
 }
 
+/* Read the agent's line. Set *ret_is_new if it differs from the last one. */
+static enum vmop_active_parse read_line(struct vmop_active_peer *peer,
+					struct vmop_active_message *ret, bool *ret_is_new)
+{
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	if (!peer->store->ops->read(peer->store, line))
+		*line = '\0';
+	enum vmop_active_parse parsed = vmop_active_parse(line, ret);
+	*ret_is_new = parsed == VMOP_ACTIVE_UNDERSTOOD &&
+		      (ret->number != peer->last_number || ret->beat != peer->last_beat);
+	if (*ret_is_new) {
+		peer->last_number = ret->number;
+		peer->last_beat = ret->beat;
+	}
+	return parsed;
+}
+
+static void give_up_silent(struct vmop_active_peer *peer, struct vmop_error *error)
+{
+	give_up(peer, error);
+	peer->is_silent = true;
+}
+
 static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 {
 	uint64_t wait_ns = wait_for(&peer->sent);
 	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->sent_ns > wait_ns)
-		give_up(peer, no_answer(peer));
+		give_up_silent(peer, no_answer(peer));
 	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->sent.word == VMOP_ACTIVE_RUN &&
 	    now_ns - peer->alive_ns > VMOP_ACTIVE_SILENCE_NS)
-		give_up(peer,
+		give_up_silent(
+			peer,
 			vmop_error_new(VMOP_ERROR_CANT,
 				       "domain %s: its vmopd has given no sign of life for %" PRIu64
 				       " s; its samples since then are lost",
 				       peer->name, VMOP_ACTIVE_SILENCE_NS / VMOP_NS_PER_S));
 }
 
+bool vmop_active_peer_stirs(struct vmop_active_peer *peer)
+{
+	struct vmop_active_message message;
+	bool is_new = false;
+	if (peer->state == VMOP_ACTIVE_GONE && peer->is_silent)
+		read_line(peer, &message, &is_new);
+	return is_new;
+}
+
 enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns)
 {
 	struct vmop_active_message answer;
-	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	bool is_new;
 	if (peer->state == VMOP_ACTIVE_GONE || !peer->sent.number)
 		return peer->state;
 	if (now_ns - peer->wrote_ns >= BEAT_EVERY_NS)
 		write_line(peer, now_ns);
-	if (!peer->store->ops->read(peer->store, line))
-		*line = '\0';
-	switch (vmop_active_parse(line, &answer)) {
+	switch (read_line(peer, &answer, &is_new)) {
 	case VMOP_ACTIVE_UNDERSTOOD:
 		if (answer.token == peer->sent.token && answer.number == peer->sent.number)
 			take_answer(peer, &answer, now_ns);

@@ -45,7 +45,9 @@ struct vmop_active_peer {
 	uint64_t sent_ns, alive_ns; /* when it was sent; when the agent last gave a sign of life */
 	uint64_t wrote_ns;	    /* when the initiator last wrote */
 	uint32_t seen_beat;
-	uint64_t samples;	  /* as the agent reports them */
+	bool is_silent;			 /* GONE because it wrote nothing new */
+	uint32_t last_number, last_beat; /* of the agent's last line; 0: none */
+	uint64_t samples;		 /* as the agent reports them */
 	struct vmop_error *error; /* set once GONE: one line with the domain and the remedy */
 };
 
@@ -59,6 +61,12 @@ void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 
 /* Allow HELLO to a peer that is GONE: the guest may have a new agent by now. */
 void vmop_active_peer_revive(struct vmop_active_peer *peer);
+
+/*
+ * Return whether the agent of a peer that is GONE by its silence has written something new since:
+ * its guest was suspended and goes on. True once for each line.
+ */
+bool vmop_active_peer_stirs(struct vmop_active_peer *peer);
 
 /* Give up a peer whose answer makes no sense: it is GONE. */
 enum vmop_active_state vmop_active_peer_refuse(struct vmop_active_peer *peer, const char *reason);

@@ -172,6 +172,16 @@ static size_t stem_len(const char *file)
 	return strcmp(file, DISCARDED_FILE) == 0 ? strlen(file) : name_len(file);
 }
 
+char *vmop_session_guest_file_beside(const char *path, const char *guest_file)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	char *beside;
+	if (asprintf(&beside, "%.*s%s", (int)stem_len(file), file,
+		     guest_file + strlen(VMOP_SESSION_CURRENT)) < 0)
+		return NULL;
+	return beside;
+}
+
 /* Return whether `entry` is, or begins, the session of a guest of the session in `file`. */
 static bool is_of_guest(const char *entry, const char *file)
 {
@@ -194,7 +204,9 @@ static void rename_guest(const struct session_dir *dir, const char *entry, const
 
 /*
  * Rename the sessions of the guests of the session `from` with it, to that of `to`; NULL: remove
- * them. One that fails is left: without its session, the next start removes it.
+ * them. One that fails is left: without its session, the next start removes it. At a rotation this
+ * is part of the step that gives the next session its name: later, a guest's session that was
+ * fetched for that one would have the same name.
  */
 static void move_guests(const struct session_dir *dir, const char *from, const char *to)
 {

@@ -40,6 +40,13 @@ char *vmop_session_path(const char *dir, const char *name);
 char *vmop_session_guest_file(const char *guest);
 
 /*
+ * Return the file name that the session of a guest has beside the session at path, NAME.vmop, if it
+ * has guest_file (vmop_session_guest_file) beside the current one. The caller frees it; NULL: out
+ * of memory.
+ */
+char *vmop_session_guest_file_beside(const char *path, const char *guest_file);
+
+/*
  * Return "<dir>/current.vmop.new", which the caller frees; NULL: out of memory.  A new session
  * begins in this file, and then replaces the previous one.  A file that is already there
  * is of a daemon that was killed in between, and has no samples.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/active/serial tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/daemon/guest/guest-file \
@@ -7,6 +7,7 @@ daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/active/identify 
 	tests/unit/daemon/guest/stacks/kernel-text \
 	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder \
 	tests/unit/daemon/guest/stacks/entry-arm64 tests/unit/libutil/thread \
+	tests/unit/daemon/static/event-loop tests/unit/daemon/static/event-loop-systemd \
 	tests/unit/daemon/agent tests/unit/daemon/clock-watch tests/unit/daemon/memory-limit tests/unit/daemon/overhead tests/unit/daemon/rate-history tests/unit/daemon/rotation tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
@@ -123,7 +124,10 @@ tests_unit_daemon_active_identify_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_identify_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_handing_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_handing_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_active_serial_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_serial_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_links_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_links_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_daemon_active_links_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_tasks_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_tasks_LDADD = $(daemon_test_ldadd)
@@ -176,6 +180,14 @@ tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(S
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_daemon_agent_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
+# The loop of the static vmopd, and the same test with libsystemd's.
+tests_unit_daemon_static_event_loop_SOURCES = tests/unit/daemon/static/event-loop.c daemon/static/event-loop.c \
+	daemon/static/notify.c daemon/static/notify.h
+tests_unit_daemon_static_event_loop_CPPFLAGS = $(daemon_test_cppflags) $(SYSTEMD_CFLAGS)
+tests_unit_daemon_static_event_loop_LDADD = libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_static_event_loop_systemd_SOURCES = tests/unit/daemon/static/event-loop.c
+tests_unit_daemon_static_event_loop_systemd_CPPFLAGS = $(daemon_test_cppflags) $(SYSTEMD_CFLAGS)
+tests_unit_daemon_static_event_loop_systemd_LDADD = libutil/libutil.la $(SYSTEMD_LIBS) $(CMOCKA_LIBS)
 tests_unit_libutil_thread_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_libutil_thread_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_xen_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)

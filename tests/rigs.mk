@@ -20,6 +20,9 @@ RIGS += kvm:io kvm:io@6.12
 EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
 # taps and vhost of guests
 RIGS += kvm:net
+# the memory limit of vmopd's cgroup, with the controller of cgroup v2
+RIGS += kvm:memory-limit
+EXTRA_DIST += tests/rigs/scenarios/memory-limit.l1 tests/rigs/scenarios/memory-limit.check
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
 	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
 	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/active/agent-link.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +83,10 @@ static void await_connection(struct vmop_agent_link *link, uint64_t now_ns)
 			hang_up(link);
 		return;
 	}
-	if (getsockopt(link->link.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error ||
-	    !(pollfd.revents & POLLOUT)) {
+	/* A port of virtio-serial can be written once the host is connected. */
+	if (getsockopt(link->link.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 && errno != ENOTSOCK)
+		error = errno;
+	if (error || !(pollfd.revents & POLLOUT)) {
 		hang_up(link);
 		return;
 	}

@@ -22,7 +22,9 @@
 
 struct vmop_agent_link;
 
-/* dial begins a connection as vmop_active_vsock_dial, which tests replace. */
+/*
+ * dial begins a connection: vmop_active_vsock_dial or vmop_active_serial_open, which tests replace.
+ */
 struct vmop_error *vmop_agent_link_create(int (*dial)(void), struct vmop_agent_link **ret);
 /* Send the last line without waiting, close the connection and free link. NULL is allowed. */
 void vmop_agent_link_destroy(struct vmop_agent_link *link);

@@ -70,17 +70,6 @@ static bool has_vmm_ended(const struct vmop_fetch *fetch)
 	return fetch->options.pidfd >= 0 && poll(&pollfd, 1, 0) > 0;
 }
 
-/* Put the file in its place, unless its session has ended meanwhile. */
-static struct vmop_error *publish(struct vmop_fetch *fetch)
-{
-	pthread_mutex_lock(&fetch->worker.lock);
-	struct vmop_error *err = fetch->worker.is_ending
-					 ? vmop_error_new(VMOP_ERROR_BUSY, "interrupted")
-					 : vmop_fetched_file_publish(&fetch->fetched);
-	pthread_mutex_unlock(&fetch->worker.lock);
-	return err;
-}
-
 static struct vmop_error *transfer(struct vmop_fetch *fetch)
 {
 	struct vmop_error *err =
@@ -98,9 +87,7 @@ static struct vmop_error *transfer(struct vmop_fetch *fetch)
 		err = receive(fetch);
 	if (!err && has_vmm_ended(fetch))
 		err = vmop_error_new(VMOP_ERROR_CANT, "its VMM has ended");
-	if (!err)
-		err = vmop_fetched_file_check(&fetch->fetched);
-	return err ? err : publish(fetch);
+	return err ? err : vmop_fetched_file_check(&fetch->fetched);
 }
 
 static void fetch_run(struct vmop_worker *worker)
@@ -110,7 +97,8 @@ static void fetch_run(struct vmop_worker *worker)
 	struct vmop_error *err = transfer(fetch);
 	vmop_file_stream_end(&fetch->stream);
 	vmop_active_file_deinit(&fetch->file);
-	vmop_fetched_file_end(&fetch->fetched);
+	if (err)
+		vmop_fetched_file_end(&fetch->fetched);
 	pthread_mutex_lock(&worker->lock);
 	fetch->status.state = err ? VMOP_FETCH_FAILED : VMOP_FETCH_DONE;
 	if (err)
@@ -129,7 +117,9 @@ static void fetch_free(struct vmop_fetch *fetch)
 
 static void fetch_destroy(struct vmop_worker *worker)
 {
-	fetch_free((struct vmop_fetch *)worker);
+	struct vmop_fetch *fetch = (struct vmop_fetch *)worker;
+	vmop_fetched_file_end(&fetch->fetched);
+	fetch_free(fetch);
 }
 
 static const struct vmop_worker_ops ops = {"vmop-fetch", fetch_run, fetch_destroy};
@@ -167,4 +157,9 @@ void vmop_fetch_status(struct vmop_fetch *fetch, struct vmop_fetch_status *ret)
 	pthread_mutex_lock(&fetch->worker.lock);
 	*ret = fetch->status;
 	pthread_mutex_unlock(&fetch->worker.lock);
+}
+
+struct vmop_error *vmop_fetch_publish(struct vmop_fetch *fetch, const char *name)
+{
+	return vmop_fetched_file_publish(&fetch->fetched, name);
 }

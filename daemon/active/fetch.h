@@ -2,7 +2,8 @@
 /*
  * Fetches the session of one active guest to the host, in a thread of its own. The thread asks the
  * guest's agent on a connection of its own (hv-interface/active-file.h), receives the file
- * (file-stream.h), checks it and puts it beside the host's session (fetched-file.h).
+ * (file-stream.h) and checks it (fetched-file.h). The owner puts it beside the host's session,
+ * which can have got another name meanwhile.
  *
  * A guest that stalls, floods or sends rubbish so costs only its own file. The owner never waits.
  */
@@ -31,7 +32,7 @@ void vmop_fetch_end(struct vmop_fetch *fetch);
 
 enum vmop_fetch_state {
 	VMOP_FETCH_GOES_ON,
-	VMOP_FETCH_DONE,
+	VMOP_FETCH_DONE, /* the file is whole and was checked */
 	VMOP_FETCH_FAILED,
 };
 struct vmop_fetch_status {
@@ -40,5 +41,8 @@ struct vmop_fetch_status {
 	char reason[256]; /* one line, if it FAILED */
 };
 void vmop_fetch_status(struct vmop_fetch *fetch, struct vmop_fetch_status *ret);
+
+/* Give the file of a fetch that is DONE this name in the session directory. */
+struct vmop_error *vmop_fetch_publish(struct vmop_fetch *fetch, const char *name);
 
 #endif

@@ -146,11 +146,10 @@ struct vmop_error *vmop_fetched_file_check(struct vmop_fetched_file *file)
 	return err;
 }
 
-struct vmop_error *vmop_fetched_file_publish(struct vmop_fetched_file *file)
+struct vmop_error *vmop_fetched_file_publish(struct vmop_fetched_file *file, const char *name)
 {
-	const struct vmop_fetched_place *place = file->place;
-	if (renameat(file->dir.fd, file->new_file, file->dir.fd, place->file) < 0)
-		return vmop_error_os(errno, "%s/%s", place->session_dir, place->file);
+	if (renameat(file->dir.fd, file->new_file, file->dir.fd, name) < 0)
+		return vmop_error_os(errno, "%s/%s", file->place->session_dir, name);
 	file->is_there = false;
 	return NULL;
 }

@@ -7,7 +7,7 @@
  * is checked as a session, and it may only be of this guest. A report of the host's session reads
  * it, too, so a session that poses as the host's or as another guest's is refused.
  *
- * All functions wait for the disk. They are for a thread of their own.
+ * All functions but the last two wait for the disk. They are for a thread of their own.
  */
 #ifndef VMOP_DAEMON_ACTIVE_FETCHED_FILE_H
 #define VMOP_DAEMON_ACTIVE_FETCHED_FILE_H
@@ -23,7 +23,8 @@
 
 /* The place of a guest's session, and the guest that it must be of. */
 struct vmop_fetched_place {
-	char *session_dir, *file; /* owned; file: of vmop_session_guest_file() */
+	/* owned; file: of vmop_session_guest_file(), under whose name the file comes */
+	char *session_dir, *file;
 	mode_t mode;
 	char uuid[VMOP_UUID_BYTES]; /* the guest's */
 	bool host_has_uuid;	    /* the host's session has the UUID of its machine */
@@ -53,8 +54,11 @@ struct vmop_error *vmop_fetched_file_write(struct vmop_fetched_file *file, const
  */
 struct vmop_error *vmop_fetched_file_check(struct vmop_fetched_file *file);
 
-/* Put a file that was checked in its place. It replaces an older one in one step. */
-struct vmop_error *vmop_fetched_file_publish(struct vmop_fetched_file *file);
+/*
+ * Give a file that was checked this name in the session directory. It replaces an older one in one
+ * step. Does not wait for the disk.
+ */
+struct vmop_error *vmop_fetched_file_publish(struct vmop_fetched_file *file, const char *name);
 
 /* Remove the file, unless it is in its place, and free what file has. */
 void vmop_fetched_file_end(struct vmop_fetched_file *file);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/active/fetch.h"
 #include "libdb/session-files.h"
@@ -18,7 +19,9 @@
 struct guest {
 	uint32_t vmm_pid;
 	char name[VMOP_GUEST_NAME_BYTES];
-	char *file; /* of its session */
+	char *file;	 /* of its session, beside the current one */
+	bool has_left;	 /* the fetch is for a session of the host that is not the current one, */
+	char *host_path; /* but has this path; NULL: it was discarded */
 	enum vmop_fetches_state state;
 	struct vmop_fetch *fetch; /* NULL: none goes on */
 };
@@ -57,12 +60,21 @@ struct vmop_error *vmop_fetches_create(const struct vmop_setup *setup, int (*dia
 	return NULL;
 }
 
+static void end_fetch(struct guest *guest)
+{
+	vmop_fetch_end(guest->fetch);
+	guest->fetch = NULL;
+	free(guest->host_path);
+	guest->host_path = NULL;
+	guest->has_left = false;
+}
+
 void vmop_fetches_destroy(struct vmop_fetches *fetches)
 {
 	if (!fetches)
 		return;
 	for (size_t i = 0; i < fetches->n; i++) {
-		vmop_fetch_end(fetches->guests[i].fetch);
+		end_fetch(&fetches->guests[i]);
 		free(fetches->guests[i].file);
 	}
 	free(fetches->guests);
@@ -159,16 +171,50 @@ void vmop_fetches_begin(struct vmop_fetches *fetches, const struct vmop_fetched_
 	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
 }
 
-/* Log that a fetch has ended. */
-static void log_end(const struct vmop_fetches *fetches, const struct guest *guest,
-		    const struct vmop_fetch_status *status)
+/* Log why a fetch has failed, and end it. */
+static void fail(struct guest *guest, const char *reason)
 {
-	if (status->state == VMOP_FETCH_DONE)
-		vmop_log_notice("guest \"%s\": its session is in %s/%s (%" PRIu64 " bytes)",
-				guest->name, fetches->session_dir, guest->file, status->n_bytes);
-	else
-		vmop_log_warning("guest \"%s\": its session was not fetched: %s", guest->name,
-				 status->reason);
+	vmop_log_warning("guest \"%s\": its session was not fetched: %s", guest->name, reason);
+	guest->state = VMOP_FETCHES_FAILED;
+	end_fetch(guest);
+}
+
+/* Does not end a fetch whose file is not wanted any more: its thread may take a moment to end. */
+void vmop_fetches_leave_session(struct vmop_fetches *fetches, const char *path)
+{
+	for (size_t i = 0; i < fetches->n; i++) {
+		struct guest *guest = &fetches->guests[i];
+		if (!guest->fetch || guest->has_left)
+			continue;
+		guest->has_left = true;
+		guest->host_path = path ? strdup(path) : NULL;
+	}
+}
+
+/* Put a fetched file beside the host's session that it is for, while that is there. */
+static struct vmop_error *publish(const struct guest *guest, char **ret_file)
+{
+	if (guest->has_left && (!guest->host_path || access(guest->host_path, F_OK) < 0))
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "the host's session is not there any more");
+	*ret_file = guest->has_left ? vmop_session_guest_file_beside(guest->host_path, guest->file)
+				    : strdup(guest->file);
+	return *ret_file ? vmop_fetch_publish(guest->fetch, *ret_file) : &vmop_error_no_memory;
+}
+
+static void finish(const struct vmop_fetches *fetches, struct guest *guest, uint64_t n_bytes)
+{
+	_cleanup_free_ char *file = NULL;
+	struct vmop_error *err = publish(guest, &file);
+	if (err) {
+		fail(guest, err->message);
+		vmop_error_destroy(err);
+		return;
+	}
+	vmop_log_notice("guest \"%s\": its session is in %s/%s (%" PRIu64 " bytes)", guest->name,
+			fetches->session_dir, file, n_bytes);
+	guest->state = VMOP_FETCHES_DONE;
+	end_fetch(guest);
 }
 
 /* Return whether the guest's fetch goes on. */
@@ -178,13 +224,11 @@ static bool step(const struct vmop_fetches *fetches, struct guest *guest)
 	if (!guest->fetch)
 		return false;
 	vmop_fetch_status(guest->fetch, &status);
-	if (status.state == VMOP_FETCH_GOES_ON)
-		return true;
-	guest->state = status.state == VMOP_FETCH_DONE ? VMOP_FETCHES_DONE : VMOP_FETCHES_FAILED;
-	vmop_fetch_end(guest->fetch);
-	guest->fetch = NULL;
-	log_end(fetches, guest, &status);
-	return false;
+	if (status.state == VMOP_FETCH_FAILED)
+		fail(guest, status.reason);
+	else if (status.state == VMOP_FETCH_DONE)
+		finish(fetches, guest, status.n_bytes);
+	return status.state == VMOP_FETCH_GOES_ON;
 }
 
 bool vmop_fetches_step(struct vmop_fetches *fetches)
@@ -195,17 +239,6 @@ bool vmop_fetches_step(struct vmop_fetches *fetches)
 	return goes_on;
 }
 
-static void interrupt(struct guest *guest)
-{
-	if (!guest->fetch)
-		return;
-	vmop_fetch_end(guest->fetch);
-	guest->fetch = NULL;
-	guest->state = VMOP_FETCHES_FAILED;
-	vmop_log_warning("guest \"%s\": its session was not fetched: it took too long",
-			 guest->name);
-}
-
 void vmop_fetches_wait(struct vmop_fetches *fetches)
 {
 	const struct timespec pause = {.tv_nsec = POLL_INTERVAL_NS};
@@ -213,7 +246,8 @@ void vmop_fetches_wait(struct vmop_fetches *fetches)
 	while (vmop_fetches_step(fetches) && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns)
 		nanosleep(&pause, NULL);
 	for (size_t i = 0; i < fetches->n; i++)
-		interrupt(&fetches->guests[i]);
+		if (fetches->guests[i].fetch)
+			fail(&fetches->guests[i], "it took too long");
 }
 
 enum vmop_fetches_state vmop_fetches_state(const struct vmop_fetches *fetches, uint32_t vmm_pid)

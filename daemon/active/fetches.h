@@ -35,6 +35,13 @@ struct vmop_fetched_guest {
 /* Begin to fetch the guest's session, unless the set-up wants none or a fetch of it goes on. */
 void vmop_fetches_begin(struct vmop_fetches *fetches, const struct vmop_fetched_guest *guest);
 
+/*
+ * Note that the host's session is now at path, or, if path is NULL, that it was discarded, and that
+ * another one has its name. What is being fetched belongs to the former one: it comes beside it, or
+ * not at all.
+ */
+void vmop_fetches_leave_session(struct vmop_fetches *fetches, const char *path);
+
 /* Log the fetches that ended. Return whether one goes on. */
 bool vmop_fetches_step(struct vmop_fetches *fetches);
 

@@ -161,6 +161,11 @@ struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
 {
 	int fd = -1;
 	struct vmop_error *err = vmop_active_vsock_listen(&fd);
+	if (err && err->code == VMOP_ERROR_CANT) {
+		/* Guests with a port of virtio-serial can be active all the same. */
+		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+		err = NULL;
+	}
 	return err ? err : vmop_active_guests_create_over(setup, host_events, fd, ret);
 }
 
@@ -255,6 +260,11 @@ void vmop_active_guests_fetch(struct vmop_active_guests *active)
 		return;
 	find_sampled(active, is_sampled);
 	fetch_all(active, is_sampled, vmop_active_group_token(active->group));
+}
+
+void vmop_active_guests_leave_session(struct vmop_active_guests *active, const char *path)
+{
+	vmop_fetches_leave_session(active->fetches, path);
 }
 
 void vmop_active_guests_end(struct vmop_active_guests *active)
@@ -431,6 +441,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	if (active->has_ended)
 		return;
 	vmop_active_candidates_follow(&active->candidates, domains, now_ns);
+	vmop_active_candidates_dial(&active->candidates, active->links, domains->root, now_ns);
 	vmop_active_links_pump(active->links, now_ns);
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);

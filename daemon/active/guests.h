@@ -26,7 +26,8 @@ struct vmop_active_guests;
  * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
  * without counters has its own substitute for "default". With host_events
  * (hv-interface/handed/events.h) the host's samples are handed over, and their events are these.
- * The errors are those of vmop_active_vsock_listen(), and VMOP_ERROR_LIMIT: too many events.
+ * Without vsock only guests with a port of virtio-serial are reached, which is logged.
+ * VMOP_ERROR_BUSY: as vmop_active_vsock_listen(); VMOP_ERROR_LIMIT: too many events.
  */
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
 					     const char *host_events,
@@ -50,6 +51,9 @@ void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t com
  * steps go on with it.
  */
 void vmop_active_guests_fetch(struct vmop_active_guests *active);
+
+/* Note that the host's session is left: vmop_fetches_leave_session. */
+void vmop_active_guests_leave_session(struct vmop_active_guests *active, const char *path);
 
 /*
  * Let all agents store their samples and end their sessions, and fetch these. Wait for both: at

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/active/serial.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/procfs.h"
@@ -121,8 +122,13 @@ void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 	}
 	for (size_t i = candidates->n; i > 0; i--) {
 		const struct vmop_active_candidate *candidate = &candidates->at[i - 1];
-		if (now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS ||
-		    has_ended(candidate->pidfd))
+		bool has_gone = has_ended(candidate->pidfd);
+		if (has_gone && candidate->was_sampled)
+			vmop_log_notice("guest \"%s\" has gone while it was an active one: shut "
+					"down, killed, saved to a file or moved to another host; "
+					"its own session went with it",
+					candidate->name);
+		if (has_gone || now_ns - candidate->seen_ns > VMOP_ACTIVE_UNLISTED_NS)
 			drop(candidates, i - 1);
 	}
 }
@@ -131,6 +137,52 @@ void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates)
 {
 	while (candidates->n)
 		drop(candidates, candidates->n - 1);
+}
+
+/* ---- virtio-serial ------------------------------------------------------------------- */
+
+static bool is_dial_due(const struct vmop_active_candidate *candidate, uint64_t now_ns)
+{
+	return !candidate->dialled_ns || now_ns - candidate->dialled_ns >= candidate->dial_pause_ns;
+}
+
+/* Connect to the port of a guest, if it has one. */
+static void dial(struct vmop_active_candidate *candidate, struct vmop_active_links *links,
+		 const char *root, uint64_t now_ns)
+{
+	int fd;
+	struct vmop_error *err = vmop_active_serial_dial(root, candidate->vmm_pid, &fd);
+	if (err && !candidate->serial_was_logged)
+		vmop_log_warning("guest \"%s\": its port of virtio-serial: %s", candidate->name,
+				 err->message);
+	candidate->serial_was_logged |= err != NULL;
+	vmop_error_destroy(err);
+	/* The pid was the VMM's as long as that has not ended. */
+	if (fd >= 0 && !has_ended(candidate->pidfd))
+		vmop_active_links_add_serial(links, fd, candidate->vmm_pid, now_ns);
+	else if (fd >= 0)
+		close(fd);
+}
+
+void vmop_active_candidates_dial(struct vmop_active_candidates *candidates,
+				 struct vmop_active_links *links, const char *root, uint64_t now_ns)
+{
+	for (size_t i = 0; i < candidates->n; i++) {
+		struct vmop_active_candidate *candidate = &candidates->at[i];
+		uint64_t *pause_ns = &candidate->dial_pause_ns;
+		if (vmop_active_links_has(links, candidate->vmm_pid)) {
+			*pause_ns = 0;
+			continue;
+		}
+		if (vmop_active_links_has_serial(links, candidate->vmm_pid) ||
+		    !is_dial_due(candidate, now_ns))
+			continue;
+		candidate->dialled_ns = now_ns;
+		*pause_ns = *pause_ns ? 2 * *pause_ns : VMOP_ACTIVE_FIRST_DIAL_NS;
+		if (*pause_ns > VMOP_ACTIVE_LONGEST_DIAL_NS)
+			*pause_ns = VMOP_ACTIVE_LONGEST_DIAL_NS;
+		dial(candidate, links, root, now_ns);
+	}
 }
 
 /* ---- claims ---------------------------------------------------------------------------- */
@@ -166,8 +218,9 @@ static void accept_claim(struct vmop_active_links *links,
 	if (pidfd < 0)
 		return; /* the next call tries again */
 	if (vmop_active_links_accept(links, claim, candidate->vmm_pid, pidfd, now_ns))
-		vmop_log_info("guest \"%s\": its vmopd, pid %u there, has connected from CID %u",
-			      candidate->name, claim->proof.pid, claim->cid);
+		vmop_log_info("guest \"%s\": its vmopd, pid %u there, has connected %s",
+			      candidate->name, claim->proof.pid,
+			      claim->vmm_pid ? "by virtio-serial" : "by vsock");
 }
 
 static void check(struct vmop_active_links *links, struct vmop_active_candidates *candidates,
@@ -179,7 +232,8 @@ static void check(struct vmop_active_links *links, struct vmop_active_candidates
 		const struct vmop_domain *domain = domain_of(domains, candidate->vmm_pid);
 		if (!domain || vmop_active_links_has(links, candidate->vmm_pid))
 			continue;
-		if (!can_connect(candidate, domains->root, now_ns))
+		if (claim->vmm_pid ? claim->vmm_pid != candidate->vmm_pid
+				   : !can_connect(candidate, domains->root, now_ns))
 			continue;
 		enum vmop_guest_probed probed = compare(guests, domain, claim);
 		if (probed == VMOP_GUEST_PROBE_WAITS)

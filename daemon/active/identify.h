@@ -5,7 +5,8 @@
  *
  * Only that place of each candidate is read. A search of its memory would find the bytes also in
  * the buffers of a guest that only passes them on. A candidate is a guest of --active-domains whose
- * VMM has /dev/vhost-vsock open. Its VMM is held by a pidfd from the moment on at which it is first
+ * VMM has /dev/vhost-vsock open; for a connection by virtio-serial, the guest whose port it is. Its
+ * VMM is held by a pidfd from the moment on at which it is first
  * seen, so that its pid cannot become another process's unnoticed.
  */
 #ifndef VMOP_DAEMON_ACTIVE_IDENTIFY_H
@@ -24,11 +25,13 @@
 struct vmop_active_candidate {
 	uint32_t vmm_pid;
 	int pidfd;
-	bool has_vsock;		   /* the VMM has the device open */
-	uint64_t vsock_checked_ns; /* when its descriptors were last looked at; 0: never */
-	uint64_t seen_ns;	   /* when the session last listed the guest */
-	uint32_t kvm_tid;	   /* as in struct vmop_domain */
-	bool was_sampled;	   /* its agent samples, as far as was logged */
+	bool has_vsock;			    /* the VMM has the device open */
+	uint64_t vsock_checked_ns;	    /* when its descriptors were last looked at; 0: never */
+	uint64_t dialled_ns, dial_pause_ns; /* of its port of virtio-serial; 0: never */
+	bool serial_was_logged;		    /* that it cannot be connected */
+	uint64_t seen_ns;		    /* when the session last listed the guest */
+	uint32_t kvm_tid;		    /* as in struct vmop_domain */
+	bool was_sampled;		    /* its agent samples, as far as was logged */
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 };
@@ -47,6 +50,16 @@ struct vmop_active_candidates {
 void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 				   const struct vmop_domains *domains, uint64_t now_ns);
 void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates);
+
+/*
+ * Connect to the ports of virtio-serial of the guests that have one and are not connected. A guest
+ * without an agent is tried again after a pause, which doubles up to the longest.
+ */
+#define VMOP_ACTIVE_FIRST_DIAL_NS (3 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_LONGEST_DIAL_NS (48 * VMOP_NS_PER_S)
+void vmop_active_candidates_dial(struct vmop_active_candidates *candidates,
+				 struct vmop_active_links *links, const char *root,
+				 uint64_t now_ns);
 
 /*
  * Go on with the check of each claim: accept it, refuse it, or leave it for the next call.

@@ -47,11 +47,24 @@ static bool is_no_error(int error)
 	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
+/* The port of virtio-serial in a guest is no socket. */
+static ssize_t write_some(int fd, const void *bytes, size_t n)
+{
+	ssize_t n_sent = send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return n_sent < 0 && errno == ENOTSOCK ? write(fd, bytes, n) : n_sent;
+}
+
+static ssize_t read_some(int fd, void *bytes, size_t n)
+{
+	ssize_t n_read = recv(fd, bytes, n, MSG_DONTWAIT);
+	return n_read < 0 && errno == ENOTSOCK ? read(fd, bytes, n) : n_read;
+}
+
 /* Return false if the connection is broken. */
 static bool write_out(struct vmop_active_link *link)
 {
 	while (link->n_out) {
-		ssize_t n = send(link->fd, link->out, link->n_out, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = write_some(link->fd, link->out, link->n_out);
 		if (n < 0)
 			return is_no_error(errno);
 		link->n_out -= (size_t)n;
@@ -90,7 +103,7 @@ vmop_active_link_pump(struct vmop_active_link *link,
 	for (size_t n_read = 0; works && n_read < VMOP_ACTIVE_PUMP_BYTES;) {
 		uint8_t *into;
 		size_t room = vmop_active_decoder_room(&link->in, &into);
-		ssize_t n = recv(link->fd, into, room, MSG_DONTWAIT);
+		ssize_t n = read_some(link->fd, into, room);
 		if (n <= 0) {
 			works = n < 0 && is_no_error(errno);
 			break;

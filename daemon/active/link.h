@@ -13,6 +13,7 @@
  *	link.h		both: one connection
  *	agent-link.h	guest: connects to the host, and proves where it runs
  *	vsock.h		the sockets of both
+ *	serial.h	both: a port of virtio-serial, where there is no vsock
  *
  * No function of these waits. All of them are for the thread of the event loop.
  *
@@ -39,7 +40,7 @@
 #define VMOP_ACTIVE_LINK_RESERVED_BYTES 4096 /* of these, not for samples */
 
 struct vmop_active_link {
-	int fd; /* non-blocking; -1: none */
+	int fd; /* a socket or a character device, non-blocking; -1: none */
 	struct vmop_active_decoder in;
 	uint8_t out[VMOP_ACTIVE_LINK_OUT_BYTES]; /* not sent yet */
 	size_t n_out;

@@ -16,6 +16,9 @@
 /* CIDs up to this one are no guest's: hypervisor, loopback, host (vsock(7)). */
 #define LAST_RESERVED_CID 2
 
+/* Where a connection comes from: the CID of a guest, or the pid of a VMM with this bit. */
+#define IS_SERIAL (UINT64_C(1) << 32)
+
 enum stage {
 	FREE,
 	CHALLENGED, /* the agent owes the proof */
@@ -26,8 +29,9 @@ enum stage {
 struct slot {
 	enum stage stage;
 	struct vmop_active_link link;
-	uint32_t cid;
+	uint64_t source;   /* see below; 0: FREE */
 	uint64_t since_ns; /* of the stage */
+	uint64_t heard_ns; /* when bytes came */
 	struct vmop_active_claim claim;
 	uint32_t vmm_pid;
 	int pidfd;
@@ -36,9 +40,9 @@ struct slot {
 	struct vmop_active_ask ask; /* the last one */
 };
 
-/* A CID whose connections were ended against its will. */
+/* A source whose connections were ended against its will. */
 struct ban {
-	uint32_t cid; /* 0: none */
+	uint64_t source; /* 0: none */
 	uint64_t until_ns, pause_ns;
 };
 
@@ -60,10 +64,10 @@ struct vmop_active_links {
 
 /* ---- bans ------------------------------------------------------------------------- */
 
-static struct ban *find_ban(struct vmop_active_links *links, uint32_t cid)
+static struct ban *find_ban(struct vmop_active_links *links, uint64_t source)
 {
 	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
-		if (links->bans[i].cid == cid)
+		if (links->bans[i].source == source)
 			return &links->bans[i];
 	return NULL;
 }
@@ -74,7 +78,7 @@ static struct ban *find_room(struct vmop_active_links *links)
 	struct ban *best = &links->bans[0];
 	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++) {
 		struct ban *ban = &links->bans[i];
-		if (!ban->cid)
+		if (!ban->source)
 			return ban;
 		if (ban->until_ns < best->until_ns)
 			best = ban;
@@ -82,20 +86,23 @@ static struct ban *find_room(struct vmop_active_links *links)
 	return best;
 }
 
-static void ban(struct vmop_active_links *links, uint32_t cid, uint64_t now_ns)
+/* Do not admit a guest for a while. grows: for twice as long as the last time. */
+static void ban(struct vmop_active_links *links, uint64_t source, bool grows, uint64_t now_ns)
 {
-	struct ban *ban = find_ban(links, cid);
-	uint64_t pause_ns = ban ? 2 * ban->pause_ns : VMOP_ACTIVE_FIRST_BAN_NS;
+	struct ban *ban = find_ban(links, source);
+	uint64_t pause_ns = ban ? ban->pause_ns : VMOP_ACTIVE_FIRST_BAN_NS;
+	if (ban && grows)
+		pause_ns *= 2;
 	if (!ban)
 		ban = find_room(links);
 	if (pause_ns > VMOP_ACTIVE_LONGEST_BAN_NS)
 		pause_ns = VMOP_ACTIVE_LONGEST_BAN_NS;
-	*ban = (struct ban){.cid = cid, .pause_ns = pause_ns, .until_ns = now_ns + pause_ns};
+	*ban = (struct ban){.source = source, .pause_ns = pause_ns, .until_ns = now_ns + pause_ns};
 }
 
-static void forgive(struct vmop_active_links *links, uint32_t cid)
+static void forgive(struct vmop_active_links *links, uint64_t source)
 {
-	struct ban *ban = find_ban(links, cid);
+	struct ban *ban = find_ban(links, source);
 	if (ban)
 		*ban = (struct ban){0};
 }
@@ -108,7 +115,8 @@ static void free_slot(struct slot *slot)
 	if (slot->pidfd >= 0)
 		close(slot->pidfd);
 	slot->pidfd = -1;
-	slot->vmm_pid = slot->cid = 0;
+	slot->vmm_pid = 0;
+	slot->source = 0;
 	slot->stage = FREE;
 	slot->has_asked = false;
 	*slot->line = '\0';
@@ -119,14 +127,27 @@ static void end_badly(struct vmop_active_links *links, struct slot *slot, uint64
 		      uint64_t now_ns)
 {
 	++*counter;
-	ban(links, slot->cid, now_ns);
+	/* After an upgrade, an agent of another version is a good one. */
+	ban(links, slot->source, counter != &links->losses.n_versions, now_ns);
 	free_slot(slot);
 }
 
-static struct slot *find_slot(struct vmop_active_links *links, uint32_t cid)
+/*
+ * End a connection whose agent has not proved where it runs. By virtio-serial the host connects
+ * although perhaps no agent is there, which is no offence of the guest.
+ */
+static void end_unproven(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
+{
+	if (slot->source & IS_SERIAL)
+		free_slot(slot);
+	else
+		end_badly(links, slot, &links->losses.n_unproven, now_ns);
+}
+
+static struct slot *find_slot(struct vmop_active_links *links, uint64_t source)
 {
 	for (size_t i = 0; i < VMOP_ACTIVE_LINKS_MAX; i++)
-		if (links->slots[i].stage != FREE && links->slots[i].cid == cid)
+		if (links->slots[i].stage != FREE && links->slots[i].source == source)
 			return &links->slots[i];
 	return NULL;
 }
@@ -147,12 +168,10 @@ static const struct slot *find_bound(const struct vmop_active_links *links, uint
 	return NULL;
 }
 
-static bool is_admitted(struct vmop_active_links *links, uint32_t cid, uint32_t port,
-			uint64_t now_ns)
+static bool is_admitted(struct vmop_active_links *links, uint64_t source, uint64_t now_ns)
 {
-	const struct ban *ban = find_ban(links, cid);
-	return cid > LAST_RESERVED_CID && port < PRIVILEGED_PORTS && !find_slot(links, cid) &&
-	       !(ban && now_ns < ban->until_ns);
+	const struct ban *ban = find_ban(links, source);
+	return !find_slot(links, source) && !(ban && now_ns < ban->until_ns);
 }
 
 static bool challenge(struct slot *slot)
@@ -163,10 +182,11 @@ static bool challenge(struct slot *slot)
 				     sizeof(slot->claim.nonce));
 }
 
-bool vmop_active_links_add(struct vmop_active_links *links, int fd, uint32_t cid, uint32_t port,
-			   uint64_t now_ns)
+/* Add a connection, and challenge it. vmm_pid: of the only guest that it can be; 0: not known. */
+static bool add(struct vmop_active_links *links, int fd, uint64_t source, uint32_t vmm_pid,
+		uint64_t now_ns)
 {
-	struct slot *slot = is_admitted(links, cid, port, now_ns) ? find_free(links) : NULL;
+	struct slot *slot = is_admitted(links, source, now_ns) ? find_free(links) : NULL;
 	if (!slot) {
 		links->losses.n_refused++;
 		close(fd);
@@ -174,15 +194,37 @@ bool vmop_active_links_add(struct vmop_active_links *links, int fd, uint32_t cid
 	}
 	vmop_active_link_begin(&slot->link, fd);
 	slot->stage = CHALLENGED;
-	slot->cid = cid;
-	slot->since_ns = now_ns;
-	slot->claim =
-		(struct vmop_active_claim){.link = (unsigned)(slot - links->slots), .cid = cid};
+	slot->source = source;
+	slot->since_ns = slot->heard_ns = now_ns;
+	slot->claim = (struct vmop_active_claim){.link = (unsigned)(slot - links->slots),
+						 .cid = vmm_pid ? 0 : (uint32_t)source,
+						 .vmm_pid = vmm_pid};
 	if (challenge(slot))
 		return true;
 	links->losses.n_refused++;
 	free_slot(slot);
 	return false;
+}
+
+bool vmop_active_links_add(struct vmop_active_links *links, int fd, uint32_t cid, uint32_t port,
+			   uint64_t now_ns)
+{
+	if (cid > LAST_RESERVED_CID && port < PRIVILEGED_PORTS)
+		return add(links, fd, cid, 0, now_ns);
+	links->losses.n_refused++;
+	close(fd);
+	return false;
+}
+
+bool vmop_active_links_add_serial(struct vmop_active_links *links, int fd, uint32_t vmm_pid,
+				  uint64_t now_ns)
+{
+	return add(links, fd, IS_SERIAL | vmm_pid, vmm_pid, now_ns);
+}
+
+bool vmop_active_links_has_serial(const struct vmop_active_links *links, uint32_t vmm_pid)
+{
+	return find_slot((struct vmop_active_links *)links, IS_SERIAL | vmm_pid) != NULL;
 }
 
 /* ---- their frames --------------------------------------------------------------------- */
@@ -230,6 +272,7 @@ static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 {
 	struct turn *turn = arg;
 	struct slot *slot = turn->slot;
+	slot->heard_ns = turn->now_ns;
 	switch (frame->type) {
 	case VMOP_ACTIVE_FRAME_PROOF:
 		return take_proof(slot, frame, turn->now_ns);
@@ -264,6 +307,12 @@ static bool is_late(const struct slot *slot, uint64_t now_ns)
 	}
 }
 
+static bool is_silent(const struct slot *slot, uint64_t now_ns)
+{
+	return slot->stage == BOUND && slot->source & IS_SERIAL && now_ns > slot->heard_ns &&
+	       now_ns - slot->heard_ns > VMOP_ACTIVE_SERIAL_SILENCE_NS;
+}
+
 static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
 {
 	struct turn turn = {.links = links, .slot = slot, .now_ns = now_ns};
@@ -275,14 +324,18 @@ static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t n
 	}
 	switch (vmop_active_link_pump(&slot->link, take_frame, &turn)) {
 	case VMOP_ACTIVE_LINK_WORKS:
+		if (is_silent(slot, now_ns)) {
+			free_slot(slot);
+			return;
+		}
 		if (is_late(slot, now_ns))
-			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+			end_unproven(links, slot, now_ns);
 		return;
 	case VMOP_ACTIVE_LINK_CLOSED:
 		if (slot->stage == BOUND)
 			free_slot(slot);
 		else
-			end_badly(links, slot, &links->losses.n_unproven, now_ns);
+			end_unproven(links, slot, now_ns);
 		return;
 	case VMOP_ACTIVE_LINK_OTHER_VERSION:
 		end_badly(links, slot, &links->losses.n_versions, now_ns);
@@ -344,7 +397,7 @@ void vmop_active_links_refuse(struct vmop_active_links *links,
 {
 	struct slot *slot = slot_of(links, claim);
 	if (slot)
-		end_badly(links, slot, &links->losses.n_unproven, now_ns);
+		end_unproven(links, slot, now_ns);
 }
 
 bool vmop_active_links_accept(struct vmop_active_links *links,
@@ -357,8 +410,9 @@ bool vmop_active_links_accept(struct vmop_active_links *links,
 		vmop_active_links_refuse(links, claim, now_ns);
 		return false;
 	}
-	forgive(links, slot->cid);
+	forgive(links, slot->source);
 	slot->stage = BOUND;
+	slot->heard_ns = now_ns;
 	slot->since_ns = now_ns;
 	slot->vmm_pid = vmm_pid;
 	slot->pidfd = pidfd;
@@ -374,9 +428,9 @@ bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t v
 			       uint32_t *ret_cid, int *ret_pidfd)
 {
 	const struct slot *slot = find_bound(links, vmm_pid);
-	if (!slot)
+	if (!slot || slot->source & IS_SERIAL)
 		return false;
-	*ret_cid = slot->cid;
+	*ret_cid = slot->claim.cid;
 	*ret_pidfd = slot->pidfd;
 	return true;
 }

@@ -10,7 +10,8 @@
  *
  * Every guest may connect, as often as it likes, and send what it likes. One that sends rubbish,
  * does not reply, or is no active guest loses its connection, is counted, and is not admitted for a
- * time that doubles with each failure. A call does a bounded amount of work, whatever guests do.
+ * time that doubles with each failure; that of another version of vmop doubles nothing. A call does
+ * a bounded amount of work, whatever guests do.
  */
 #ifndef VMOP_DAEMON_ACTIVE_LINKS_H
 #define VMOP_DAEMON_ACTIVE_LINKS_H
@@ -50,13 +51,31 @@ void vmop_active_links_destroy(struct vmop_active_links *links);
 bool vmop_active_links_add(struct vmop_active_links *links, int fd, uint32_t cid, uint32_t port,
 			   uint64_t now_ns);
 
+/*
+ * Add a connection to the port of virtio-serial of the guest of a VMM, which passes to the links.
+ * Its claim is only that guest's. Return false if it was refused and closed: the guest has a
+ * connection, or sent what no agent sends not long ago.
+ */
+bool vmop_active_links_add_serial(struct vmop_active_links *links, int fd, uint32_t vmm_pid,
+				  uint64_t now_ns);
+
+/*
+ * Nothing ends a connection by virtio-serial when an agent does. So it ends when nothing comes for
+ * this time; agents send a sign of life every second.
+ */
+#define VMOP_ACTIVE_SERIAL_SILENCE_NS (20 * VMOP_NS_PER_S)
+
+/* Return whether the guest of a VMM has a connection by virtio-serial, accepted or not. */
+bool vmop_active_links_has_serial(const struct vmop_active_links *links, uint32_t vmm_pid);
+
 /* Accept, send and receive without waiting, and end the connections that are late. */
 void vmop_active_links_pump(struct vmop_active_links *links, uint64_t now_ns);
 
 /* A connection whose agent has replied to the challenge. */
 struct vmop_active_claim {
-	unsigned link; /* index of the connection */
-	uint32_t cid;
+	unsigned link;	     /* index of the connection */
+	uint32_t cid;	     /* 0: by virtio-serial */
+	uint32_t vmm_pid;    /* of the only guest that it can be; 0: any with a vsock */
 	uint64_t claimed_ns; /* when the reply came */
 	struct vmop_active_proof proof;
 	uint8_t nonce[VMOP_ACTIVE_NONCE_BYTES];
@@ -93,7 +112,7 @@ bool vmop_active_links_has(const struct vmop_active_links *links, uint32_t vmm_p
 
 /*
  * Set *ret_cid to the CID of that guest, and *ret_pidfd to the pidfd of its VMM, which stays the
- * links'. Return false if the guest has no connection.
+ * links'. Return false if the guest has no connection, or one by virtio-serial.
  */
 bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t vmm_pid,
 			       uint32_t *ret_cid, int *ret_pidfd);

@@ -97,8 +97,9 @@ struct vmop_error *vmop_active_vsock_check(void)
 		return vmop_error_new(
 			VMOP_ERROR_CANT,
 			"--active: this is neither a PV domain of Xen nor a guest with "
-			"a virtio-vsock device, by which the vmopd of a KVM host is "
-			"reached (modprobe vmw_vsock_virtio_transport)");
+			"a virtio-vsock device or a virtio-serial port org.vmop.0, by which "
+			"the vmopd of a KVM host is reached (modprobe "
+			"vmw_vsock_virtio_transport, or virtio_console)");
 	return NULL;
 }
 

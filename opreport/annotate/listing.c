@@ -15,6 +15,7 @@ enum {
 	SAMPLES_COLUMNS = 8,
 	PERCENT_COLUMNS = 7,
 	TAB_COLUMNS = 8,
+	LEAST_COLUMNS = 40, /* of which source or instructions have some 20 */
 	TEXT_MAX_BYTES = 4096
 };
 
@@ -65,12 +66,15 @@ struct printing {
 	FILE *out;
 };
 
-/* Print a line, cut to the width, in a colour or NULL. */
+/* Print a line, cut to the width, in a colour or NULL. A terminal of few columns breaks its lines:
+ * nothing could be read in what would be left of them. */
 static struct vmop_error *print_line(const struct printing *printing, const char *colour,
 				     const char *line)
 {
 	size_t width = printing->options->width_columns;
 	_cleanup_free_ char *cut = NULL;
+	if (width && width < LEAST_COLUMNS)
+		width = LEAST_COLUMNS;
 	if (width && vmop_fit_width(line) > width) {
 		line = cut = vmop_fit_shorten(line, width);
 		if (!cut)

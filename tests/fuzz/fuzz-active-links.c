@@ -7,10 +7,12 @@
  *	5	a line that answers the host's last command; the payload is its word and text
  *	6	the host checks the claim, and finds it true
  *	7	so many seconds pass
- *	8	the guest ends its connection, and makes a new one
- *	9..11	a frame of the types 5 to 7 with the payload, which is filled up to the type's
- *length 12	the host hands over as many samples as the payload has bytes The host drives the
- *guest's agent, if it accepted one, after each step.
+ *	8	the guest ends its connection, and has a new one: by virtio-serial, if the length is
+ *		odd
+ *	9..11	a frame of the types 5 to 7 with the payload, filled up to the type's length
+ *	12	the host hands over as many samples as the payload has bytes
+ *
+ * The host drives the guest's agent, if it accepted one, after each step.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +44,7 @@ static void check(bool holds)
 		abort();
 }
 
-static void connect_guest(struct scene *scene)
+static void connect_guest(struct scene *scene, bool is_serial)
 {
 	int pair[2];
 	if (scene->fd >= 0)
@@ -51,7 +53,10 @@ static void connect_guest(struct scene *scene)
 	scene->fd = pair[1];
 	scene->sequence = 0;
 	memset(&scene->in, 0, sizeof(scene->in));
-	vmop_active_links_add(scene->links, pair[0], 7, 700, scene->now_ns);
+	if (is_serial)
+		vmop_active_links_add_serial(scene->links, pair[0], VMM, scene->now_ns);
+	else
+		vmop_active_links_add(scene->links, pair[0], 7, 700, scene->now_ns);
 }
 
 static void put(struct scene *scene, const void *bytes, size_t n)
@@ -157,7 +162,7 @@ static void step(struct scene *scene, unsigned kind, const uint8_t *payload, siz
 	else if (kind == 12)
 		hand_over(scene, n);
 	else
-		connect_guest(scene);
+		connect_guest(scene, n % 2);
 	vmop_active_links_pump(scene->links, scene->now_ns);
 	vmop_active_group_check(scene->group);
 	bool is_bound = vmop_active_links_has(scene->links, VMM);
@@ -178,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	vmop_active_group_set_independent(scene->group);
 	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = scene};
 	vmop_active_links_set_clock(scene->links, &clock);
-	connect_guest(scene);
+	connect_guest(scene, false);
 	for (size_t at = 0; at + 2 <= len_bytes;) {
 		size_t n = data[at + 1], left = len_bytes - at - 2;
 		n = n < left ? n : left;

@@ -45,6 +45,8 @@ grep -q 'run_outer [0-9.]* %' "$work/out" || fail "no functions: $(cat "$work/ou
 grep -q 'lines without samples' "$work/out" || fail "no gap: $(cat "$work/out")"
 is "widest line" "$(awk '{ if (length > w) w = length } END { print w }' "$work/out")" -le 80
 if grep -q "$(printf '\033')" "$work/out"; then fail "colours in a file"; fi
+annotate --width=1 image:inlines task:inlines >"$work/out" 2>/dev/null
+grep -q '^> *[0-9]' "$work/out" || fail "no hot line at one column: $(cat "$work/out")"
 if command -v script >/dev/null; then
 	TERM=xterm script -qec "'$build/vmopannotate' --session-dir='$sessions' image:inlines task:inlines" /dev/null \
 		</dev/null >"$work/out" 2>&1

@@ -16,9 +16,9 @@ is "packages in one list only" "$(comm -3 "$work/installed" "$work/needed" | wc 
 comm -3 "$work/installed" "$work/needed"
 
 # ---- the scripts
-for script in postinst prerm postrm; do
-	expect 0 "" sh -n "$debian/vmop.$script"
-	is "the place of debhelper's part in $script" "$(grep -c '^#DEBHELPER#$' "$debian/vmop.$script")" -eq 1
+for script in vmop.postinst vmop.prerm vmop.postrm vmop-guest.postinst vmop-guest.prerm vmop-guest.postrm; do
+	expect 0 "" sh -n "$debian/$script"
+	is "the place of debhelper's part in $script" "$(grep -c '^#DEBHELPER#$' "$debian/$script")" -eq 1
 done
 
 # purge ROOT: run the script below a directory.
@@ -41,6 +41,14 @@ ln -s "$work/other/day.vmop" "$dir/link.vmop"
 expect 0 "" purge "$root"
 is "what is left" "$(cd "$dir" && find . -mindepth 1 | sort | tr '\n' ' ')" = "./day.vmop ./link.vmop ./notes "
 is "configuration of others" "$(find "$root/etc/vmop/other.conf" | wc -l)" -eq 1
+# The guest's package has a directory of its own, and touches no other.
+guest=$work/guest/var/lib/vmop-guest
+mkdir -p "$guest" "$work/guest/var/lib/vmop" "$work/guest/run/vmop-guest"
+touch "$guest/current.vmop" "$guest/current.vmop-wal" "$guest/notes" "$work/guest/var/lib/vmop/current.vmop"
+expect 0 "" env DPKG_ROOT="$work/guest" sh "$debian/vmop-guest.postrm" remove
+is "sessions after a removal" "$(find "$guest" -name '*.vmop' | wc -l)" -eq 1
+expect 0 "" env DPKG_ROOT="$work/guest" sh "$debian/vmop-guest.postrm" purge
+is "what is left" "$(cd "$work/guest" && find . -type f | sort | tr '\n' ' ')" = "./var/lib/vmop-guest/notes ./var/lib/vmop/current.vmop "
 rm -r "$dir"
 ln -s "$work/other" "$dir"
 expect 0 "" purge "$root"

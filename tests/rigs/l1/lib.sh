@@ -31,9 +31,10 @@ load() {
 #   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
 #     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
+#   serial=1: it has a port of virtio-serial with the name org.vmop.0
 #   programs=1: it has the programs of the rig's guest_programs
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0 serial=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -42,7 +43,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=* | serial=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -71,6 +72,10 @@ start_guest() {
 	done
 	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
 	[ -z "$cid" ] || words="$words rig.vsock=1"
+	[ "$serial" = 0 ] || set -- "$@" -device virtio-serial-pci \
+		-chardev "socket,id=agent,path=$dir/org.vmop.0,server=on,wait=off" \
+		-device virtserialport,chardev=agent,name=org.vmop.0
+	[ "$serial" = 0 ] || words="$words rig.serial=1"
 	# Without its boot program, which is not in L1.
 	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
 		-device virtio-net-pci,netdev=net,romfile=
@@ -227,4 +232,13 @@ run() {
 	timeout "${RUN_LIMIT_S:-60}" "$@" >"/results/$step.out" 2>"/results/$step.err" || status=$?
 	echo "$status" >"/results/$step.status"
 	say "RAN $step: $* -> $status"
+}
+
+# fetch_session GUEST FILE: copy the last session of a guest's agent by the guest's first disk, once it has no WAL. The
+# guest has shell=1.
+fetch_session() {
+	file=/var/lib/vmop/current.vmop
+	timeout 300 sh /rig/on-guest.sh "$1" "i=0; while [ -e $file-wal ] && [ \$i -lt 1200 ]; do i=\$((i + 1)); usleep 200000; done; dd if=$file of=/dev/vda bs=64k conv=notrunc,fsync; echo RIG BYTES \$(stat -c %s $file)"
+	bytes=$(sed -n 's/^RIG BYTES \([0-9]*\).*/\1/p' "/tmp/guests/$1/console" | tail -n 1)
+	head -c "$bytes" "/tmp/guests/$1/truth.img" >"$2"
 }

@@ -178,6 +178,8 @@ static void guests_go_with_their_session(void **state)
 	_cleanup_free_ char *kept = NULL, *none = NULL;
 	unsigned n = 0;
 	assert_string_equal(file, "current~.._a_b_c_.vmop");
+	_cleanup_free_ char *beside = vmop_session_guest_file_beside("/a~b/c.d/Mon day.vmop", file);
+	assert_string_equal(beside, "Mon day~.._a_b_c_.vmop");
 	assert_error(vmop_session_check_name("current~web1"), VMOP_ERROR_USAGE, "session name");
 	make_current("1710000000000000000", false);
 	make_of_guest("current~web1.vmop");

@@ -20,6 +20,7 @@
 #include "daemon/active/session-server.h"
 #include "hv-interface/active-file.h"
 #include "libdb/db.h"
+#include "libdb/session-files.h"
 #include "libutil/worker.h"
 #include "tests/unit/ok.h"
 
@@ -419,6 +420,82 @@ static void stalls(void **state)
 	assert_true(vmop_clock_ns(CLOCK_MONOTONIC) - since_ns < 5 * VMOP_NS_PER_S);
 }
 
+/* ---- a host's session that is left meanwhile --------------------------------------------------
+ */
+
+/* Make the host's current session, which has no samples. */
+#define PATH_BYTES 96
+
+static void put_host_session(char path[PATH_BYTES])
+{
+	const struct content content = {
+		.uuid = "", .hostname = "host", .start_ns = vmop_clock_ns(CLOCK_REALTIME)};
+	snprintf(path, PATH_BYTES, "%s/host/current.vmop", dir);
+	put_session(path, &content);
+}
+
+/* Begin to fetch a session, into a directory of the host's own. */
+static void begin_beside(char path[PATH_BYTES])
+{
+	const struct content content = honest();
+	char host_dir[PATH_BYTES];
+	snprintf(host_dir, sizeof(host_dir), "%s/host", dir);
+	assert_int_equal(mkdir(host_dir, 0755), 0);
+	assert_ok(vmop_setup_set(&setup, "session-dir", host_dir, false));
+	put_host_session(path);
+	put_session(guest_path, &content);
+	begin_fetch(dial_server, true);
+}
+
+static bool is_there(const char *name)
+{
+	char path[96];
+	snprintf(path, sizeof(path), "%s/host/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* The file comes beside the session that was the current one at the fetch's begin. */
+static void session_is_saved(void **state)
+{
+	(void)state;
+	char current[PATH_BYTES], saved[PATH_BYTES], later[PATH_BYTES];
+	begin_beside(current);
+	snprintf(saved, sizeof(saved), "%s/host/day.vmop", dir);
+	snprintf(later, sizeof(later), "%s/host/later.vmop", dir);
+	assert_ok(vmop_session_move(current, saved));
+	vmop_fetches_leave_session(fetches, saved);
+	put_host_session(current);
+	vmop_fetches_leave_session(fetches, later); /* that is not its session */
+	finish(VMOP_FETCHES_DONE);
+	assert_true(is_there("day~web_1.vmop"));
+	assert_false(is_there("current~web_1.vmop"));
+	assert_false(is_there("later~web_1.vmop"));
+	assert_false(is_there("current~web_1.vmop.new"));
+	/* The next one is for the new session. */
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_DONE);
+	assert_true(is_there("current~web_1.vmop"));
+}
+
+static void session_is_discarded(void **state)
+{
+	(void)state;
+	char current[PATH_BYTES], saved[PATH_BYTES];
+	begin_beside(current);
+	vmop_fetches_leave_session(fetches, NULL);
+	put_host_session(current);
+	finish(VMOP_FETCHES_FAILED);
+	assert_false(is_there("current~web_1.vmop"));
+	assert_false(is_there("current~web_1.vmop.new"));
+	/* One that was saved and then removed. */
+	snprintf(saved, sizeof(saved), "%s/host/day.vmop", dir);
+	begin_fetch(dial_server, true);
+	vmop_fetches_leave_session(fetches, saved);
+	finish(VMOP_FETCHES_FAILED);
+	assert_false(is_there("day~web_1.vmop"));
+	assert_false(is_there("current~web_1.vmop.new"));
+}
+
 /* ---- limits of time
  * ------------------------------------------------------------------------------ */
 
@@ -496,6 +573,8 @@ int main(void)
 		UNIT(too_much),
 		UNIT(cut_off),
 		UNIT(stalls),
+		UNIT(session_is_saved),
+		UNIT(session_is_discarded),
 		UNIT(too_slowly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

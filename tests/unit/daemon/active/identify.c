@@ -80,14 +80,17 @@ static void end_vmm(void)
 	vmm = 0;
 }
 
-static void begin_guest(void)
+static void make_guest(const struct synthetic_options *options)
 {
 	static const char name[16] = "vmopd";
-	synthetic_make(&made, &(struct synthetic_options){0});
+	uint8_t *shared = made.ram;
+	synthetic_make(&made, options);
 	made_ram = made.ram;
-	made.ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(made.ram != MAP_FAILED);
+	if (!shared)
+		shared = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
+	made.ram = shared;
 	memcpy(made.ram, made_ram, SYNTHETIC_RAM_BYTES);
 	map_user_page(ADDRESS, PAGE_GPA);
 	memcpy(synthetic_at(&made,
@@ -95,10 +98,20 @@ static void begin_guest(void)
 	       name, sizeof(name));
 }
 
+/* Free the guest, but for the memory that the VMM shares. */
+static void end_guest_image(void)
+{
+	uint8_t *shared = made.ram;
+	made.ram = made_ram;
+	synthetic_free(&made);
+	made.ram = shared;
+}
+
 static void begin_with(const char *name)
 {
 	now_ns = 1000 * S;
-	begin_guest();
+	made.ram = NULL;
+	make_guest(&(struct synthetic_options){0});
 	begin_vmm(name);
 	assert_ok(vmop_images_init(&images, 1024));
 	assert_ok(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
@@ -146,9 +159,9 @@ static int end(void **state)
 	vmop_domains_deinit(&domains);
 	vmop_tasks_deinit(&tasks);
 	vmop_images_deinit(&images);
-	munmap(made.ram, SYNTHETIC_RAM_BYTES);
-	made.ram = made_ram;
-	synthetic_free(&made);
+	uint8_t *shared = made.ram;
+	end_guest_image();
+	munmap(shared, SYNTHETIC_RAM_BYTES);
 	return 0;
 }
 
@@ -333,6 +346,44 @@ static void a_guest_that_never_boots(void **state)
 	assert_int_equal(vmop_active_links_losses(links)->n_unproven, 1);
 }
 
+/* Put another kernel into the guest's memory, as a reboot does. */
+static void boot_another_kernel(void)
+{
+	uint64_t btf = made.btf, bpf_head = made.bpf_head;
+	end_guest_image();
+	make_guest(&(struct synthetic_options){
+		.vma_list = true, .stacks = true, .bpf_programs = true});
+	assert_true(made.btf != btf || made.bpf_head != bpf_head);
+}
+
+/*
+ * The guest reboots in the same VMM: its connection ends, and its next agent is found in the memory
+ * of the new kernel. Its claims may be refused as long as the new kernel is not known.
+ */
+static void a_guest_that_reboots(void **state)
+{
+	(void)state;
+	begin_with_a_known_guest();
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	assert_false(is_bound_within(300));
+	boot_another_kernel();
+	bool is_bound = false;
+	for (unsigned i = 0; i < 100 && !is_bound; i++) {
+		connects(CID);
+		write_nonce();
+		claims(AGENT_PID, ADDRESS);
+		is_bound = is_bound_within(LONG_ENOUGH_MS);
+		if (is_bound)
+			break;
+		vmop_guests_tick(guests);
+		now_ns += VMOP_ACTIVE_CHECK_WAIT_NS + 1;
+		step();
+		now_ns += VMOP_ACTIVE_LONGEST_BAN_NS;
+	}
+	assert_true(is_bound);
+	assert_int_equal(candidates.n, 1);
+}
+
 /* A new file of the session lists the guests anew: until then, the connection stays. */
 static void a_guest_that_is_not_listed_for_a_while(void **state)
 {
@@ -375,6 +426,38 @@ static void a_vmm_that_ended(void **state)
 	assert_false(vmop_active_links_has(links, pid));
 }
 
+/* Return whether a step logs this text. */
+static bool step_logs(const char *text)
+{
+	char line[512] = "";
+	FILE *log = tmpfile();
+	int stderr_fd = dup(STDERR_FILENO);
+	bool is_there = false;
+	assert_true(log && stderr_fd >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
+	step();
+	assert_true(dup2(stderr_fd, STDERR_FILENO) >= 0);
+	close(stderr_fd);
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		is_there |= strstr(line, text) != NULL;
+	fclose(log);
+	return is_there;
+}
+
+/* A guest that is gone is gone with a reason in the log, if it was sampled as an active one. */
+static void a_guest_that_goes(void **state)
+{
+	(void)state;
+	begin_with_a_known_guest();
+	step();
+	candidates.at[0].was_sampled = true;
+	assert_false(step_logs("has gone"));
+	end_vmm();
+	assert_true(step_logs("guest \"g1\" has gone while it was an active one"));
+	assert_false(step_logs("has gone"));
+	assert_int_equal(candidates.n, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -387,8 +470,10 @@ int main(void)
 		TEST(a_guest_that_is_not_named),
 		TEST(a_guest_that_boots),
 		TEST(a_guest_that_never_boots),
+		TEST(a_guest_that_reboots),
 		TEST(a_guest_that_is_not_listed_for_a_while),
 		TEST(a_vmm_that_ended),
+		TEST(a_guest_that_goes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/active/agent-link.h"
@@ -29,10 +30,23 @@
 static struct vmop_active_links *links;
 static uint64_t now_ns; /* of the host's links */
 
+/* Shift the clock by which the host's group of agents measures silence. */
+static uint64_t leapt_s;
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int status = __real_clock_gettime(clock, ret);
+	ret->tv_sec += (time_t)leapt_s;
+	return status;
+}
+
 static int begin(void **state)
 {
 	(void)state;
 	now_ns = 1000 * S;
+	leapt_s = 0;
 	assert_ok(vmop_active_links_create(-1, &links));
 	return 0;
 }
@@ -305,6 +319,50 @@ static void another_version(void **state)
 	pump();
 	assert_true(is_closed(&stranger));
 	assert_int_equal(losses()->n_versions, 1);
+	leaves(&stranger);
+}
+
+/*
+ * A guest has another version of vmop for long, and tries again and again. Once both have the same,
+ * it is admitted soon: being of another version is no hostility that makes the bans longer.
+ */
+static void an_upgrade(void **state)
+{
+	static const uint8_t header[VMOP_ACTIVE_HEADER_BYTES] = {'v', 'm', 'o', 'p', 9, 1, 2, 3};
+	struct stranger stranger;
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		assert_true(connects(&stranger, CID, PORT));
+		assert_true(send(stranger.fd, header, sizeof(header), MSG_NOSIGNAL) ==
+			    sizeof(header));
+		pump();
+		assert_true(is_closed(&stranger));
+		leaves(&stranger);
+		assert_false(connects(&stranger, CID, PORT));
+		leaves(&stranger);
+		now_ns += VMOP_ACTIVE_FIRST_BAN_NS;
+	}
+	assert_int_equal(losses()->n_versions, 20);
+	is_bound(&stranger, CID, VMM);
+	leaves(&stranger);
+	/* But a guest that was refused for more stays refused for longer. */
+	pump();
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(connects(&stranger, CID, PORT));
+		assert_true(send(stranger.fd, "rubbish rubbish rubbish", 23, MSG_NOSIGNAL) == 23);
+		pump();
+		leaves(&stranger);
+		now_ns += VMOP_ACTIVE_FIRST_BAN_NS << i;
+	}
+	assert_true(connects(&stranger, CID, PORT));
+	assert_true(send(stranger.fd, header, sizeof(header), MSG_NOSIGNAL) == sizeof(header));
+	pump();
+	leaves(&stranger);
+	now_ns += (VMOP_ACTIVE_FIRST_BAN_NS << 1) - 1;
+	assert_false(connects(&stranger, CID, PORT));
+	leaves(&stranger);
+	now_ns += 1;
+	assert_true(connects(&stranger, CID, PORT));
 	leaves(&stranger);
 }
 
@@ -655,6 +713,120 @@ static void a_host_that_ends(void **state)
 	vmop_agent_link_destroy(agent.link);
 }
 
+/* Let the host's group of agents go on for some time, in steps of a second. */
+static void passes(struct vmop_active_group *group, unsigned seconds)
+{
+	static const uint32_t vmm = VMM;
+	for (unsigned i = 0; i < seconds; i++) {
+		leapt_s++;
+		now_ns += S;
+		pump();
+		vmop_active_group_check(group);
+		assert_ok(vmop_active_group_want(group, &vmm, vmop_active_links_has(links, vmm)));
+		vmop_error_destroy(vmop_active_group_take_error(group));
+	}
+}
+
+/*
+ * A guest is suspended, or saved to a file and restored: its vCPUs stand still for an hour, and
+ * then go on with the same connection. Its clock stood still, too, or it was set.
+ */
+static void suspended(uint64_t guest_hears_of_s, unsigned n_sessions)
+{
+	struct agent agent;
+	agent_begins(&agent);
+	is_identified(&agent);
+	served = &agent;
+	struct vmop_active_group *group = new_group();
+	runs(group);
+	served = NULL;
+	passes(group, 3600);
+	assert_int_equal(vmop_active_group_presence(group, VMM), VMOP_ACTIVE_ABSENT);
+	assert_true(vmop_active_links_has(links, VMM));
+	agent.now_ns += guest_hears_of_s * S;
+	served = &agent;
+	for (unsigned i = 0; i < 120; i++)
+		passes(group, vmop_active_group_presence(group, VMM) != VMOP_ACTIVE_THERE);
+	runs(group);
+	assert_int_equal(agent.active.stage, VMOP_ACTIVE_TAKING);
+	assert_int_equal(agent.n_tasks[VMOP_ACTIVE_DO_OPEN], n_sessions);
+	vmop_active_group_destroy(group);
+	assert_int_equal(agent.n_tasks[VMOP_ACTIVE_DO_LEAVE], n_sessions);
+	served = NULL;
+	vmop_agent_link_destroy(agent.link);
+	assert_int_equal(losses()->n_rubbish, 0);
+}
+
+static void a_guest_that_is_suspended(void **state)
+{
+	(void)state;
+	suspended(0, 2);
+}
+
+static void a_guest_that_is_suspended_and_notices(void **state)
+{
+	(void)state;
+	suspended(3600, 2);
+}
+
+/*
+ * A guest moves to another host while it is sampled: there its agent ends the session of the former
+ * host, and begins that of the new one. The former host sees that the VMM ends.
+ */
+static void a_guest_that_moves(void **state)
+{
+	struct agent agent;
+	struct vmop_active_claim claim;
+	(void)state;
+	agent_begins(&agent);
+	for (unsigned i = 0; i < 100 && !next_claim(&claim); i++) {
+		agent_looks(&agent);
+		pump();
+	}
+	pid_t vmm = fork();
+	if (vmm == 0) {
+		pause();
+		_exit(0);
+	}
+	int pidfd = (int)syscall(SYS_pidfd_open, vmm, 0);
+	assert_true(next_claim(&claim) && pidfd >= 0);
+	assert_true(vmop_active_links_accept(links, &claim, VMM, pidfd, now_ns));
+	served = &agent;
+	struct vmop_active_group *group = new_group();
+	runs(group);
+	served = NULL;
+
+	/* The former host. */
+	struct vmop_active_links *former = links;
+	kill(vmm, SIGKILL);
+	waitpid(vmm, NULL, 0);
+	pump();
+	assert_false(vmop_active_links_has(links, VMM));
+	assert_ok(vmop_active_group_want(group, NULL, 0));
+	assert_int_equal(vmop_active_group_presence(group, VMM), VMOP_ACTIVE_ABSENT);
+	vmop_active_group_destroy(group);
+
+	/* The new one, which samples already. */
+	assert_ok(vmop_active_links_create(-1, &links));
+	for (unsigned i = 0; i < 100 && !next_claim(&claim); i++) {
+		agent_looks(&agent);
+		leapt_s++; /* until the agent dials again */
+		pump();
+	}
+	assert_int_equal(agent.active.stage, VMOP_ACTIVE_TAKING);
+	is_identified(&agent);
+	served = &agent;
+	group = new_group();
+	runs(group);
+	assert_int_equal(agent.n_tasks[VMOP_ACTIVE_DO_LEAVE], 1);
+	assert_int_equal(agent.n_tasks[VMOP_ACTIVE_DO_OPEN], 2);
+	vmop_active_group_destroy(group);
+	served = NULL;
+	assert_int_equal(losses()->n_rubbish + losses()->n_unproven, 0);
+	vmop_agent_link_destroy(agent.link);
+	vmop_active_links_destroy(former);
+}
+
 /* ---- the agent's own suspicion -------------------------------------------------------------- */
 
 static int fds[2];
@@ -719,6 +891,7 @@ int main(void)
 		TEST(frames_of_a_bound_guest),
 		TEST(bytes_that_are_no_frame),
 		TEST(another_version),
+		TEST(an_upgrade),
 		TEST(a_guest_that_never_proves),
 		TEST(a_claim_that_is_never_true),
 		TEST(a_claim_that_is_refused),
@@ -728,6 +901,9 @@ int main(void)
 		TEST(a_session_over_the_channel),
 		TEST(an_agent_that_dies),
 		TEST(a_host_that_ends),
+		TEST(a_guest_that_is_suspended),
+		TEST(a_guest_that_is_suspended_and_notices),
+		TEST(a_guest_that_moves),
 		TEST(an_agent_hangs_up_on_rubbish),
 	};
 	signal(SIGPIPE, SIG_IGN);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/active/serial.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+#include "libutil/procfs.h"
+
+/* Descriptors of a VMM, and sockets of its network namespace, that are looked at. */
+#define DESCRIPTORS_MAX 4096
+#define SOCKETS_MAX 65536
+
+/* A listening socket in /proc/net/unix has this bit (kernel: __SO_ACCEPTCON, net/unix/af_unix.c).
+ */
+#define FLAG_LISTENS 0x10000
+
+/* ---- the host ------------------------------------------------------------------------------ */
+
+/* A socket on which some process listens. */
+struct listener {
+	uint64_t inode;
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
+};
+
+/* Return whether a path ends with the port's name. An abstract name begins with '@'. */
+static bool is_named(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && *path == '/' && strcmp(slash + 1, VMOP_ACTIVE_SERIAL_NAME) == 0;
+}
+
+/* Parse a line of /proc/net/unix (proc(5)). Return false if it is no such listener. */
+static bool parse_listener(const char *line, struct listener *ret)
+{
+	unsigned flags, type;
+	int path_at = 0;
+	if (sscanf(line, "%*s %*x %*x %x %x %*x %" SCNu64 " %n", &flags, &type, &ret->inode,
+		   &path_at) != 3 ||
+	    !path_at || type != SOCK_STREAM || !(flags & FLAG_LISTENS))
+		return false;
+	snprintf(ret->path, sizeof(ret->path), "%s", line + path_at);
+	ret->path[strcspn(ret->path, "\n")] = '\0';
+	return strlen(line + path_at) < sizeof(ret->path) && is_named(ret->path);
+}
+
+/* Return whether a process has the socket with that inode open. */
+static bool has_open(const char *root, uint32_t pid, uint64_t inode)
+{
+	char wanted[40], target[40];
+	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(root, "/proc/%u/fd", pid);
+	const struct dirent *entry;
+	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
+	for (unsigned n = 0; dir && n < DESCRIPTORS_MAX && (entry = readdir(dir)); n++) {
+		uint32_t fd;
+		if (vmop_procfs_pid(entry->d_name, &fd) &&
+		    vmop_procfs_readlink(root, target, sizeof(target), "/proc/%u/fd/%u", pid, fd) >
+			    0 &&
+		    strcmp(target, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Find the socket of that name on which the process listens. */
+static bool find_listener(const char *root, uint32_t pid, struct listener *ret)
+{
+	char path[64], line[512];
+	snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/net/unix", root, pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	for (unsigned n = 0; file && n < SOCKETS_MAX && fgets(line, sizeof(line), file); n++)
+		if (parse_listener(line, ret) && has_open(root, pid, ret->inode))
+			return true;
+	return false;
+}
+
+/*
+ * Open the folder of the socket in the file system of the process. A path from there is short, as
+ * sun_path must be.
+ */
+static int open_folder(const char *root, uint32_t pid, const char *path)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof(folder), "%s/proc/%" PRIu32 "/root%.*s", root, pid,
+		 (int)(strrchr(path, '/') - path), path);
+	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static struct vmop_error *no_connection(const char *path, int error)
+{
+	if (error == EACCES || error == EPERM)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: vmopd may not write to it; it must be in a group that "
+				      "may (SupplementaryGroups= of vmopd.service)",
+				      path);
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", path, strerror(error));
+}
+
+struct vmop_error *vmop_active_serial_dial(const char *root, uint32_t vmm_pid, int *ret_fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct listener listener;
+	*ret_fd = -1;
+	if (!find_listener(root, vmm_pid, &listener))
+		return NULL;
+	_cleanup_close_ int folder = open_folder(root, vmm_pid, listener.path);
+	if (folder < 0)
+		return no_connection(listener.path, errno);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
+		 VMOP_ACTIVE_SERIAL_NAME);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return no_connection(listener.path, errno);
+	/* The VMM listened there before the connection, and still does. */
+	if (has_open(root, vmm_pid, listener.inode))
+		*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
+}
+
+/* ---- the guest ----------------------------------------------------------------------------- */
+
+/* Find the port's device by sysfs, because not every guest has udev's links. */
+static bool find_device(char *ret, size_t size)
+{
+	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir("", "/sys/class/virtio-ports");
+	const struct dirent *entry;
+	while (dir && (entry = readdir(dir))) {
+		char name[64];
+		if (*entry->d_name == '.' ||
+		    vmop_procfs_read("", name, sizeof(name), "/sys/class/virtio-ports/%s/name",
+				     entry->d_name) <= 0)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (strcmp(name, VMOP_ACTIVE_SERIAL_NAME) == 0)
+			return (size_t)snprintf(ret, size, "/dev/%s", entry->d_name) < size;
+	}
+	return false;
+}
+
+bool vmop_active_serial_is_there(void)
+{
+	char path[280];
+	return find_device(path, sizeof(path));
+}
+
+int vmop_active_serial_open(void)
+{
+	char path[280];
+	struct stat st;
+	if (!find_device(path, sizeof(path)))
+		return -1;
+	_cleanup_close_ int fd =
+		open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) ? vmop_steal_fd(&fd) : -1;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The second way between host and guest: a unix socket on which another process listens, as QEMU
+ * does for a port of virtio-serial. At the guest's end is a character device, as that port: a
+ * pseudo-terminal, which is raw. A thread passes the bytes between both, as QEMU does.
+ */
+#include "daemon/active/serial.h"
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "daemon/active/agent-link.h"
+#include "daemon/active/links.h"
+#include "libutil/clock.h"
+#include "tests/unit/ok.h"
+
+#define S VMOP_NS_PER_S
+
+static char dir[96];
+static pid_t vmm;
+static int terminal = -1; /* the master's end, which a VMM has */
+static int slave = -1;	  /* kept open, so that the VMM does not notice an agent's end */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+/* ---- the VMM --------------------------------------------------------------------------------- */
+
+static int listen_at(const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", dir, name) >=
+	    sizeof(address.sun_path))
+		_exit(1);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, 1) < 0)
+		_exit(1);
+	return fd;
+}
+
+/* Pass what comes from one to the other. Return false at the end. */
+static bool pass(int from, int to)
+{
+	char bytes[4096];
+	ssize_t n = read(from, bytes, sizeof(bytes));
+	return n > 0 && write(to, bytes, (size_t)n) == n;
+}
+
+/* Serve the socket, one client at a time, as QEMU does. */
+static void serve(int listener)
+{
+	for (;;) {
+		int client = accept(listener, NULL, NULL);
+		struct pollfd pollfds[2] = {{.fd = client, .events = POLLIN},
+					    {.fd = terminal, .events = POLLIN}};
+		bool goes_on = client >= 0;
+		while (goes_on && poll(pollfds, 2, -1) > 0) {
+			if (pollfds[0].revents)
+				goes_on = pass(client, terminal);
+			if (goes_on && pollfds[1].revents)
+				goes_on = pass(terminal, client);
+		}
+		close(client);
+	}
+}
+
+/* Begin a VMM that listens at a file of that name. */
+static void begin_vmm(const char *name)
+{
+	int ready[2];
+	char byte;
+	assert_int_equal(pipe(ready), 0);
+	vmm = fork();
+	if (vmm == 0) {
+		signal(SIGPIPE, SIG_IGN);
+		int listener = listen_at(name);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		serve(listener);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/vmop-serial.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	if (vmm > 0) {
+		kill(vmm, SIGKILL);
+		waitpid(vmm, NULL, 0);
+	}
+	vmm = 0;
+	if (terminal >= 0)
+		close(terminal);
+	if (slave >= 0)
+		close(slave);
+	terminal = slave = -1;
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Dial, and expect no error. */
+static int dial(pid_t pid)
+{
+	int fd;
+	assert_ok(vmop_active_serial_dial("", (uint32_t)pid, &fd));
+	return fd;
+}
+
+/* ---- finding the socket ---------------------------------------------------------------------- */
+
+static void the_socket_of_the_port(void **state)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	(void)state;
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	int fd = dial(vmm);
+	assert_true(fd >= 0);
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len), 0);
+	assert_int_equal(peer.pid, vmm);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	close(fd);
+}
+
+static void another_name(void **state)
+{
+	(void)state;
+	begin_vmm("org.qemu.guest_agent.0");
+	assert_int_equal(dial(vmm), -1);
+	/* The socket of the port belongs to another process than this one. */
+	kill(vmm, SIGKILL);
+	waitpid(vmm, NULL, 0);
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	assert_int_equal(dial(getpid()), -1);
+	/* It has ended, and its file stays. */
+	kill(vmm, SIGKILL);
+	waitpid(vmm, NULL, 0);
+	assert_int_equal(dial(vmm), -1);
+	vmm = 0;
+}
+
+/* With the way to the VMM's file system, the path is longer than an address may be. */
+static void a_long_path(void **state)
+{
+	char before[sizeof(dir)];
+	(void)state;
+	memcpy(before, dir, sizeof(dir));
+	strcat(dir, "/a-folder-with-a-name-of-more-than-seventy-characters-as-libvirt-makes");
+	assert_int_equal(mkdir(dir, 0755), 0);
+	assert_true(strlen(dir) + strlen("/proc/1000/root/" VMOP_ACTIVE_SERIAL_NAME) >
+		    sizeof(((struct sockaddr_un *)NULL)->sun_path));
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	memcpy(dir, before, sizeof(dir));
+	int fd = dial(vmm);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* Take CAP_DAC_OVERRIDE from the effective capabilities, as vmopd does, or give it back. */
+static void set_override(bool is_on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	assert_int_equal(syscall(SYS_capget, &header, data), 0);
+	if (is_on)
+		data[0].effective |= 1u << CAP_DAC_OVERRIDE;
+	else
+		data[0].effective &= ~(1u << CAP_DAC_OVERRIDE);
+	assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
+/* The manager of the VMM has the socket, and vmopd may not write to it: the error has the remedy.
+ */
+static void a_socket_of_another_user(void **state)
+{
+	char path[sizeof(dir) + 16];
+	int fd;
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	snprintf(path, sizeof(path), "%s/" VMOP_ACTIVE_SERIAL_NAME, dir);
+	assert_int_equal(chmod(path, 0555), 0);
+	set_override(false);
+	struct vmop_error *err = vmop_active_serial_dial("", (uint32_t)vmm, &fd);
+	set_override(true);
+	assert_int_equal(fd, -1);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_CANT);
+	assert_non_null(strstr(err->message, "SupplementaryGroups="));
+	vmop_error_destroy(err);
+	assert_int_equal(chmod(path, 0755), 0);
+	set_override(false);
+	fd = dial(vmm);
+	set_override(true);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* ---- the channel over it -----------------------------------------------------------------------
+ */
+
+static char terminal_path[64];
+
+static int dial_terminal(void)
+{
+	return open(terminal_path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* Make a terminal that changes no byte. */
+static void make_terminal(void)
+{
+	struct termios raw;
+	terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+	assert_int_equal(ptsname_r(terminal, terminal_path, sizeof(terminal_path)), 0);
+	slave = open(terminal_path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(slave >= 0);
+	assert_int_equal(tcgetattr(terminal, &raw), 0);
+	cfmakeraw(&raw);
+	assert_int_equal(tcsetattr(terminal, TCSANOW, &raw), 0);
+}
+
+static bool next_claim(const struct vmop_active_links *links, struct vmop_active_claim *ret)
+{
+	unsigned at = 0;
+	return vmop_active_links_claim(links, &at, ret);
+}
+
+/* Let both ends go on until the host has a claim. */
+static void exchange(struct vmop_active_links *links, struct vmop_agent_link *link, uint64_t now_ns,
+		     struct vmop_active_claim *ret)
+{
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct vmop_active_store *store = vmop_agent_link_store(link);
+	for (unsigned i = 0; i < 3000 && !next_claim(links, ret); i++) {
+		store->ops->read(store, line);
+		vmop_active_links_pump(links, now_ns);
+		usleep(2000);
+	}
+	assert_true(next_claim(links, ret));
+}
+
+static int living(void)
+{
+	return (int)syscall(SYS_pidfd_open, getppid(), 0);
+}
+
+/* Send a line to the agent of the VMM, and back. */
+static void lines_pass(struct vmop_active_links *links, struct vmop_agent_link *link)
+{
+	const struct vmop_active_opener *opener = vmop_active_links_opener(links);
+	struct vmop_active_store *host, *guest = vmop_agent_link_store(link);
+	char line[VMOP_ACTIVE_MESSAGE_BYTES] = "";
+	assert_ok(opener->open(opener->arg, (uint32_t)vmm, &host));
+	assert_true(host->ops->write(host, "\x11\x13\x04 to the guest\r\n"));
+	for (unsigned i = 0; i < 3000 && !*line; i++) {
+		guest->ops->read(guest, line);
+		usleep(2000);
+	}
+	assert_string_equal(line, "\x11\x13\x04 to the guest\r\n");
+	assert_true(guest->ops->write(guest, "to the host"));
+	*line = '\0';
+	for (unsigned i = 0; i < 3000 && !*line; i++) {
+		host->ops->read(host, line);
+		usleep(2000);
+	}
+	assert_string_equal(line, "to the host");
+	opener->close(opener->arg, host);
+}
+
+/*
+ * Both ends challenge, prove and talk over it. When the agent ends, nothing ends the connection:
+ * the host does, and the next agent is challenged anew.
+ */
+static void a_channel(void **state)
+{
+	struct vmop_active_links *links;
+	struct vmop_agent_link *link;
+	struct vmop_active_claim claim;
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	uint32_t cid;
+	int pidfd;
+	(void)state;
+	make_terminal();
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	assert_ok(vmop_active_links_create(-1, &links));
+	for (unsigned i = 0; i < 2; i++) {
+		int fd = dial(vmm);
+		assert_true(fd >= 0);
+		assert_true(vmop_active_links_add_serial(links, fd, (uint32_t)vmm, now_ns));
+		assert_true(vmop_active_links_has_serial(links, (uint32_t)vmm));
+		assert_ok(vmop_agent_link_create(dial_terminal, &link));
+		exchange(links, link, now_ns, &claim);
+		assert_int_equal(claim.vmm_pid, vmm);
+		assert_int_equal(claim.proof.pid, getpid());
+		assert_memory_equal((const void *)(uintptr_t)claim.proof.address, claim.nonce,
+				    VMOP_ACTIVE_NONCE_BYTES);
+		assert_true(
+			vmop_active_links_accept(links, &claim, (uint32_t)vmm, living(), now_ns));
+		lines_pass(links, link);
+		/* No session can be fetched over it. */
+		assert_false(vmop_active_links_address(links, (uint32_t)vmm, &cid, &pidfd));
+		vmop_agent_link_destroy(link);
+		tcflush(slave, TCIOFLUSH); /* as the end of a port does */
+		now_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_ACTIVE_SERIAL_SILENCE_NS - S;
+		vmop_active_links_pump(links, now_ns);
+		assert_true(vmop_active_links_has(links, (uint32_t)vmm));
+		now_ns += 2 * S;
+		vmop_active_links_pump(links, now_ns);
+		assert_false(vmop_active_links_has(links, (uint32_t)vmm));
+	}
+	assert_int_equal(vmop_active_links_losses(links)->n_rubbish, 0);
+	assert_int_equal(vmop_active_links_losses(links)->n_unproven, 0);
+	vmop_active_links_destroy(links);
+}
+
+/* Without an agent the host may try again at once, and warns of no guest. Rubbish is refused. */
+static void nobody_there(void **state)
+{
+	struct vmop_active_links *links;
+	uint64_t now_ns = 1000 * S;
+	int pair[2];
+	(void)state;
+	assert_ok(vmop_active_links_create(-1, &links));
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+		assert_true(vmop_active_links_add_serial(links, pair[0], 4711, now_ns));
+		now_ns += VMOP_ACTIVE_PROOF_WAIT_NS + 1;
+		vmop_active_links_pump(links, now_ns);
+		assert_false(vmop_active_links_has_serial(links, 4711));
+		close(pair[1]);
+	}
+	assert_int_equal(vmop_active_links_losses(links)->n_unproven, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+		assert_int_equal(vmop_active_links_add_serial(links, pair[0], 4711, now_ns),
+				 i == 0);
+		assert_int_equal(send(pair[1], "rubbish rubbish rubbish", 23, MSG_NOSIGNAL) == 23,
+				 i == 0);
+		vmop_active_links_pump(links, now_ns);
+		close(pair[1]);
+	}
+	assert_int_equal(vmop_active_links_losses(links)->n_rubbish, 1);
+	vmop_active_links_destroy(links);
+}
+
+/* Whether this machine has a port is the machine's affair, but both functions must agree. */
+static void the_port_of_a_guest(void **state)
+{
+	(void)state;
+	int fd = vmop_active_serial_open();
+	assert_true(fd < 0 || vmop_active_serial_is_there());
+	if (fd >= 0)
+		close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_socket_of_the_port),	TEST(another_name), TEST(a_long_path),
+		TEST(a_socket_of_another_user), TEST(a_channel),    TEST(nobody_there),
+		TEST(the_port_of_a_guest),
+	};
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
