@@ -196,6 +196,7 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 		return vmop_error_os(ENOSPC, "%s", db->path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
+	case SQLITE_PROTOCOL: /* a lock that does not go away keeps the WAL from being read */
 		return vmop_error_new(VMOP_ERROR_BUSY, "%s: locked by another program", db->path);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:

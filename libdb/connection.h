@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "libdb/pack.h"
 #include "libdb/symbols/sampled-symbols.h"
@@ -79,6 +80,10 @@ struct vmop_db {
 
 	/* Work of one call, counted by the progress handler: see vmop_db_allow_work. */
 	uint64_t work, max_work;
+
+	/* Facts of a reader's file from before the snapshot: see vmop_db_snapshot_file. */
+	struct stat snapshot_file;
+	bool has_snapshot_file;
 
 	struct vmop_visit *visit; /* the walk over chunks in progress */
 	bool has_visit_function;

@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -149,8 +151,8 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	return err ? err : vmop_places_create(&db->places);
 }
 
-/* Create an empty file with permissions `mode`; SQLite copies them to the files beside it. */
-static struct vmop_error *make_file(const struct target *target, mode_t mode)
+/* Create an empty file that only its owner can open; SQLite makes the files beside it likewise. */
+static struct vmop_error *make_file(const struct target *target)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
 	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
@@ -160,30 +162,77 @@ static struct vmop_error *make_file(const struct target *target, mode_t mode)
 	if (set.not_regular)
 		return vmop_file_set_check(&set, target->path);
 	_cleanup_close_ int fd = openat(target->dir->fd, target->name,
-					O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode);
+					O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return vmop_error_os(errno, "%s", target->path);
-	if (fchmod(fd, mode) == 0)
+	if (fchmod(fd, 0600) == 0) /* whatever the umask is */
 		return NULL;
 	err = vmop_error_os(errno, "%s", target->path);
 	unlinkat(target->dir->fd, target->name, 0);
 	return err;
 }
 
+/*
+ * Set the mode of the target's file whose name ends in suffix. Closing a descriptor of it would
+ * drop SQLite's locks (fcntl(2)), unless it is one of O_PATH.
+ */
+static struct vmop_error *open_to_readers(const struct target *target, const char *suffix,
+					  mode_t mode)
+{
+	_cleanup_free_ char *name = NULL;
+	char by_fd[sizeof("/proc/self/fd/") + 16];
+	struct stat st;
+	if (asprintf(&name, "%s%s", target->name, suffix) < 0) {
+		name = NULL;
+		return &vmop_error_no_memory;
+	}
+	_cleanup_close_ int fd = openat(target->dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s%s", target->path, suffix);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return vmop_error_new(VMOP_ERROR_CANT, "%s%s: replaced by another user",
+				      target->path, suffix);
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	return chmod(by_fd, mode) == 0 ? NULL : vmop_error_os(errno, "%s%s", target->path, suffix);
+}
+
+/*
+ * Give the new file its mode. Only its owner could open it until now: a read lock of another user,
+ * for which read permission is enough, would have kept SQLite from writing it (vfs.h).
+ */
+static struct vmop_error *open_all_to_readers(const struct target *target, mode_t mode)
+{
+	struct vmop_error *err = NULL;
+	if (mode == 0600)
+		return NULL;
+	err = open_to_readers(target, "-shm", mode);
+	if (!err)
+		err = open_to_readers(target, "-wal", mode);
+	return err ? err : open_to_readers(target, "", mode);
+}
+
 struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
 				     mode_t mode, struct vmop_db **ret)
 {
 	const struct target target = {.dir = dir, .name = name, .path = path};
-	struct vmop_error *err = make_file(&target, mode);
+	struct vmop_error *err = make_file(&target);
 	if (err)
 		return err;
 	struct vmop_db *db = NULL;
-	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
+	if (vmop_vfs_keep_writer_locks() != SQLITE_OK)
+		err = vmop_error_new(VMOP_ERROR_CANT, "%s: SQLite's locks cannot be kept", path);
+	if (!err)
+		err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err) {
 		db->is_writer = true;
 		db->version = VMOP_DB_SCHEMA_VERSION;
 		err = lay_down(db);
 	}
+	/* The first look at the WAL makes the -shm and takes the writer's locks. */
+	if (!err)
+		err = exec(db, "SELECT 1 FROM sqlite_schema");
+	if (!err)
+		err = open_all_to_readers(&target, mode);
 	if (err) {
 		vmop_db_close(db);
 		unlinkat(dir->fd, name, 0);
@@ -444,6 +493,19 @@ static struct vmop_error *open_foreign(const struct target *target, const struct
 				: NULL;
 }
 
+/* Name those who may read the file. */
+static struct vmop_error *unreadable(const struct target *target, const struct vmop_file_set *set,
+				     int os_errno)
+{
+	struct stat st;
+	if (os_errno != EACCES || fstat(set->fd, &st) < 0)
+		return vmop_error_os(os_errno, "%s", target->path);
+	const struct group *group = st.st_mode & S_IRGRP ? getgrgid(st.st_gid) : NULL;
+	return vmop_error_os(os_errno, "%s: only its owner%s%s may read it", target->path,
+			     group ? " and members of the group " : "",
+			     group ? group->gr_name : "");
+}
+
 static struct vmop_error *open_target(const struct target *target, struct vmop_db **ret,
 				      int *ret_rc)
 {
@@ -454,7 +516,7 @@ static struct vmop_error *open_target(const struct target *target, struct vmop_d
 	if (set.fd < 0)
 		return vmop_error_os(ENOENT, "%s", target->path);
 	if (faccessat(target->dir->fd, target->name, R_OK, AT_EACCESS) < 0)
-		return vmop_error_os(errno, "%s", target->path);
+		return unreadable(target, &set, errno);
 	if (!set.is_trusted)
 		return open_foreign(target, &set, ret, ret_rc);
 	err = vmop_file_set_check(&set, target->path);
@@ -552,8 +614,17 @@ struct vmop_error *vmop_db_recover(const char *path)
 	return err ? err : vmop_db_recover_at(&dir, dir.file, path);
 }
 
+const struct stat *vmop_db_snapshot_file(const struct vmop_db *db)
+{
+	return db->has_snapshot_file ? &db->snapshot_file : NULL;
+}
+
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 {
+	/* A file that another user can change is named by its descriptor, which is a link. */
+	const char *name = sqlite3_db_filename(db->sqlite, "main");
+	db->has_snapshot_file = !db->is_writer && name && lstat(name, &db->snapshot_file) == 0 &&
+				S_ISREG(db->snapshot_file.st_mode);
 	struct vmop_error *err = exec(db, "BEGIN");
 	/* The snapshot begins with the first read. */
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");
@@ -600,7 +671,7 @@ struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *di
 	if (!err && size_bytes > max_bytes)
 		err = vmop_error_new(VMOP_ERROR_LIMIT, "%s: larger than the bound", db->path);
 	if (!err)
-		err = make_file(&target, 0600);
+		err = make_file(&target);
 	if (err)
 		return err;
 	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &to);

@@ -344,6 +344,13 @@ struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *di
 				   const char *path, uint64_t max_bytes,
 				   bool (*goes_on)(void *arg, double share), void *arg);
 
+/*
+ * Return the facts of a reader's file from before its snapshot began, or NULL if they are not
+ * known: without a snapshot, or for a file that another user can change.
+ */
+struct stat;
+const struct stat *vmop_db_snapshot_file(const struct vmop_db *db);
+
 /* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);
 
@@ -437,6 +444,13 @@ struct vmop_error *vmop_db_each_interval_total(
 	struct vmop_error *(*each)(void *arg, const struct vmop_db_interval *interval,
 				   const struct vmop_db_total *total),
 	void *arg);
+
+/*
+ * Return whether a walk with the filter would visit chunks of that key, whatever their interval. A
+ * walk with the filter must have sorted its lists.
+ */
+bool vmop_db_filter_passes(const struct vmop_db_filter *filter,
+			   const struct vmop_db_chunk_key *key);
 
 /*
  * Call `each` for the unpacked chunks that pass filter, ordered by image so that a reader can keep

@@ -88,6 +88,11 @@ static bool place_passes(const struct vmop_db_filter *filter, const struct vmop_
 	       has_i32(filter->vcpus, filter->n_vcpus, key->vcpu);
 }
 
+bool vmop_db_filter_passes(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key)
+{
+	return place_passes(filter, key) && has_task_row(filter->tasks, filter->n_tasks, key->task);
+}
+
 struct gather {
 	struct vmop_selection *selection;
 	size_t capacity;
@@ -100,6 +105,8 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 	const struct vmop_db_filter *filter = selection->filter;
 	if (interval->id > VMOP_SCHEMA_INTERVAL_MAX)
 		return NULL; /* no chunk id can contain it */
+	if (interval->id <= filter->after_interval)
+		return NULL;
 	if (interval->start_ns + interval->len_ns <= filter->from_ns && filter->from_ns > 0)
 		return NULL;
 	if (filter->to_ns && interval->start_ns >= filter->to_ns)
@@ -124,6 +131,8 @@ static struct vmop_error *cover(void *arg, const struct vmop_summary *summary)
 	struct covering *covering = arg;
 	const struct vmop_selection *selection = covering->selection;
 	size_t at, n;
+	if (summary->first <= selection->filter->after_interval)
+		return NULL; /* it covers some of them */
 	if (!vmop_summary_is_valid(summary, selection->intervals, selection->n_intervals, &at, &n))
 		return NULL;
 	/* Summaries of one file do not overlap. */

@@ -204,7 +204,9 @@ static void rename_guest(const struct session_dir *dir, const char *entry, const
 
 /*
  * Rename the sessions of the guests of the session `from` with it, to that of `to`; NULL: remove
- * them. One that fails is left: without its session, the next start removes it.
+ * them. One that fails is left: without its session, the next start removes it. At a rotation this
+ * is part of the step that gives the next session its name: later, a guest's session that was
+ * fetched for that one would have the same name.
  */
 static void move_guests(const struct session_dir *dir, const char *from, const char *to)
 {

@@ -240,6 +240,7 @@ struct vmop_db_omission {
 /* The chunks that a walk visits.  An empty list selects everything.  A walk sorts the id lists. */
 struct vmop_db_filter {
 	uint64_t from_ns, to_ns; /* intervals that overlap [from, to); to 0: no end */
+	uint32_t after_interval; /* intervals with a greater id */
 	const struct vmop_event_id *events;
 	const struct vmop_domain_id *domains, *billed;
 	const struct vmop_task_row_id *tasks;

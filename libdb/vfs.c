@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -261,4 +262,60 @@ int vmop_vfs_register(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, register_both);
 	return register_rc;
+}
+
+/* ---- the locks of the writer ------------------------------------------------------- */
+
+/*
+ * Bytes of the -shm file whose locks are for writers: of a write transaction, and of a checkpoint
+ * (sqlite.org/walformat.html, "WAL Locks"). The next ones are for readers, too.
+ */
+enum { FIRST_WRITER_BYTE = 120, LAST_WRITER_BYTE = 121 };
+
+/* Unlock a range, except those bytes. */
+static int unlock_rest(int fd, int op, const struct flock *range)
+{
+	struct flock rest = *range;
+	off_t end = range->l_start + range->l_len;
+	if (end <= LAST_WRITER_BYTE + 1)
+		return 0;
+	rest.l_start = LAST_WRITER_BYTE + 1;
+	rest.l_len = end - rest.l_start;
+	return fcntl(fd, op, &rest);
+}
+
+/*
+ * fcntl(2) for SQLite, which keeps a lock for writing on a writer's byte once it has it. The locks
+ * of SQLite's database files lie far behind (sqlite.org/fileformat2.html, "The Lock-Byte Page").
+ * Between its threads SQLite excludes writers without it.
+ */
+static int keep_writer_locks(int fd, int op, ...)
+{
+	va_list args;
+	va_start(args, op);
+	void *arg = va_arg(args, void *);
+	va_end(args);
+	const struct flock *lock = arg;
+	if (op == F_SETLK && lock->l_type == F_UNLCK && lock->l_whence == SEEK_SET &&
+	    lock->l_len > 0 && lock->l_start >= FIRST_WRITER_BYTE &&
+	    lock->l_start <= LAST_WRITER_BYTE)
+		return unlock_rest(fd, op, lock);
+	return fcntl(fd, op, arg);
+}
+
+static int keep_rc;
+
+static void keep(void)
+{
+	sqlite3_vfs *unix_vfs = sqlite3_vfs_find("unix");
+	keep_rc = unix_vfs ? unix_vfs->xSetSystemCall(unix_vfs, "fcntl",
+						      (sqlite3_syscall_ptr)keep_writer_locks)
+			   : SQLITE_ERROR;
+}
+
+int vmop_vfs_keep_writer_locks(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, keep);
+	return keep_rc;
 }

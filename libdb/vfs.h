@@ -20,4 +20,12 @@
 /* Register both VFSs, once for the process, from any thread.  Returns an SQLite result code. */
 int vmop_vfs_register(void);
 
+/*
+ * From now on this process keeps the locks of a session's writer until it closes the file. SQLite
+ * takes them for each transaction, and each user who may read the -shm file could take a read lock
+ * on the same byte in between, which stops the writer. Readers do without these locks. Returns an
+ * SQLite result code; from any thread.
+ */
+int vmop_vfs_keep_writer_locks(void);
+
 #endif

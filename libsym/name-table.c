@@ -102,18 +102,21 @@ static struct vmop_name *intern(struct vmop_name_table *table, const char *text)
 	return name;
 }
 
+/*
+ * Return the form of a mangled name that an earlier run kept, or NULL. It needs no place in the
+ * table: the cache has each name once.
+ */
+static const char *find_kept(const struct vmop_name_table *table, const char *mangled)
+{
+	return mangled[0] == '_' ? vmop_name_cache_find(table->cache, mangled) : NULL;
+}
+
 static const char *find_shown(struct vmop_name_table *table, const struct vmop_name *name)
 {
 	_cleanup_free_ char *demangled = NULL;
 	size_t before = VMOP_NAME_TABLE_MAX_WORK - table->work, left = before;
 	if (table->demangle == VMOP_DEMANGLE_NONE)
 		return name->text;
-	const char *kept =
-		name->text[0] == '_' ? vmop_name_cache_find(table->cache, name->text) : NULL;
-	if (kept) {
-		const struct vmop_name *shown = intern(table, kept);
-		return shown ? shown->text : name->text;
-	}
 	bool has_memory = vmop_demangle_name(name->text, table->demangle == VMOP_DEMANGLE_FULL,
 					     &left, &demangled);
 	table->work += before - left;
@@ -127,7 +130,10 @@ static const char *find_shown(struct vmop_name_table *table, const struct vmop_n
 
 const char *vmop_name_table_show(struct vmop_name_table *table, const char *mangled)
 {
-	struct vmop_name *name = intern(table, mangled);
+	const char *kept = find_kept(table, mangled);
+	struct vmop_name *name = kept ? NULL : intern(table, mangled);
+	if (kept)
+		return kept;
 	if (!name)
 		return mangled;
 	if (!name->shown)

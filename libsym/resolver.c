@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "libsym/cache/cache-file.h"
+#include "libsym/cache/cache-trim.h"
 #include "libsym/cache/mapped-symtab.h"
 #include "libsym/cache/name-cache.h"
 #include "libsym/cache/symbol-cache.h"
@@ -364,6 +367,38 @@ struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangled)
 {
 	return vmop_name_table_show(&resolver->names, mangled);
+}
+
+bool vmop_resolver_has_cache(const struct vmop_resolver *resolver)
+{
+	return resolver->cache.dir_fd >= 0;
+}
+
+const void *vmop_resolver_map(const struct vmop_resolver *resolver, const char *name,
+			      size_t max_bytes, size_t *ret_len_bytes)
+{
+	struct stat st;
+	_cleanup_close_ int fd =
+		vmop_resolver_has_cache(resolver)
+			? vmop_cache_file_open(resolver->cache.dir_fd, name, max_bytes, &st)
+			: -1;
+	if (fd < 0 || !st.st_size)
+		return NULL;
+	void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return NULL;
+	vmop_cache_touch(fd, &st);
+	*ret_len_bytes = (size_t)st.st_size;
+	return bytes;
+}
+
+void vmop_resolver_keep(struct vmop_resolver *resolver, const char *name, const void *bytes,
+			size_t len_bytes)
+{
+	if (!vmop_resolver_has_cache(resolver))
+		return;
+	vmop_cache_file_replace(resolver->cache.dir_fd, name, bytes, len_bytes);
+	resolver->cache.has_saved = true;
 }
 
 const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *resolver)

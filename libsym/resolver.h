@@ -79,6 +79,22 @@ struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 					const struct vmop_symtab **ret, const char **ret_reason);
 
 /*
+ * Files that the caller keeps in the directory of cache_path, whose bytes are bounded together.
+ * vmop_resolver_map maps the file `name` for reading, and sets *ret_len_bytes; the caller unmaps
+ * it. It returns NULL without a cache, without the file, for one of more than max_bytes, and for
+ * one that another user could have made. vmop_resolver_keep replaces the file; failures are not
+ * reported. The name has at most 40 bytes, and no table of symbols has one with its first letter,
+ * which is above 'f'.
+ */
+const void *vmop_resolver_map(const struct vmop_resolver *resolver, const char *name,
+			      size_t max_bytes, size_t *ret_len_bytes);
+void vmop_resolver_keep(struct vmop_resolver *resolver, const char *name, const void *bytes,
+			size_t len_bytes);
+
+/* Return whether there is a cache. */
+bool vmop_resolver_has_cache(const struct vmop_resolver *resolver);
+
+/*
  * Return the name to show, demangled as the options request. Returns a copy of mangled if it is no
  * C++ or Rust name or is longer than 4 KiB. The resolver owns the result until it is destroyed; the
  * same text gives the same pointer. Returns mangled if memory runs out.

@@ -94,12 +94,17 @@ const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symta
 struct vmop_symtab_backing {
 	struct vmop_symtab_run (*find_run)(void *arg, uint64_t offset);
 	const struct vmop_symbol *(*symbols)(void *arg, size_t *ret_n);
+	uint32_t (*index_of)(const void *arg, const struct vmop_symbol *symbol);
+	void (*set_known)(void *arg, const struct vmop_symtab_known *known, size_t n);
 	void (*destroy)(void *arg);
 };
 
 /* Make a table of one that is elsewhere. Takes ownership of backing_arg, also on error. */
 struct vmop_error *vmop_symtab_create_backed(const struct vmop_symtab_backing *backing,
 					     void *backing_arg, struct vmop_symtab **ret);
+
+/* Set what vmop_symtab_identity returns. */
+void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity);
 
 /* Return the table's backing_arg if it has that backing, or NULL. */
 void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,

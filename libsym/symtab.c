@@ -18,6 +18,7 @@ struct vmop_symtab {
 	char *names; /* NULL: the names are in symbols' block */
 	struct vmop_symtab_span *spans;
 	size_t n_spans;
+	uint64_t identity;
 	const struct vmop_symtab_backing *backing; /* NULL: all is in the fields above */
 	void *backing_arg;
 };
@@ -234,6 +235,30 @@ void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,
 			    const struct vmop_symtab_backing *backing)
 {
 	return symtab->backing == backing ? symtab->backing_arg : NULL;
+}
+
+void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity)
+{
+	symtab->identity = identity;
+}
+
+uint64_t vmop_symtab_identity(const struct vmop_symtab *symtab)
+{
+	return symtab->identity;
+}
+
+uint32_t vmop_symtab_index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+{
+	if (symtab->backing)
+		return symtab->backing->index_of(symtab->backing_arg, symbol);
+	return (uint32_t)(symbol - symtab->symbols);
+}
+
+void vmop_symtab_set_known(const struct vmop_symtab *symtab, const struct vmop_symtab_known *known,
+			   size_t n)
+{
+	if (symtab->backing)
+		symtab->backing->set_known(symtab->backing_arg, known, n);
 }
 
 const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symtab, size_t *ret_n)

@@ -53,6 +53,32 @@ struct vmop_symtab_run {
 struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, uint64_t offset);
 
 /*
+ * Return a number that another table has only if it finds the same symbols, or 0: not known. Tables
+ * that are in the cache have one.
+ */
+uint64_t vmop_symtab_identity(const struct vmop_symtab *symtab);
+
+/* Return the index, among vmop_symtab_symbols(), of a symbol that the table found. */
+uint32_t vmop_symtab_index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);
+
+/* A run that a table of the same identity found. */
+#define VMOP_SYMTAB_NO_INDEX UINT32_MAX
+struct vmop_symtab_known {
+	uint64_t start, end;
+	uint32_t index; /* of the symbol; VMOP_SYMTAB_NO_INDEX: no symbol */
+	uint32_t first; /* the first of the runs that has this symbol */
+	struct vmop_symbol symbol;
+};
+
+/*
+ * Give a table of the cache the n runs, which ascend and do not overlap. Look-ups in them then read
+ * nothing of its file. known and the names must outlive the table. Tables of other kinds, and those
+ * that have found a symbol or have runs already, ignore them.
+ */
+void vmop_symtab_set_known(const struct vmop_symtab *symtab, const struct vmop_symtab_known *known,
+			   size_t n);
+
+/*
  * Read the functions of an ELF file: .symtab, else .dynsym with .gnu_debugdata (mini debug info).
  * For ET_EXEC and ET_DYN files, offsets are *file offsets*, as mappings give them (address -
  * mapping start + file offset). With VMOP_SYMTAB_ADDRESSES, for kernels, they are addresses

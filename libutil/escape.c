@@ -95,10 +95,28 @@ static bool is_simple(char c)
 	return c >= ' ' && c < 0x7f && c != '\\';
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* Return true only if all bytes of the word are simple. It may return false for simple ones. */
+static bool is_simple_word(uint64_t word)
+{
+	uint64_t slashes = word ^ EACH_BYTE('\\');
+	uint64_t below_blank = (word - EACH_BYTE(' ')) & ~word;
+	uint64_t is_slash = (slashes - EACH_BYTE(1)) & ~slashes;
+	uint64_t is_del = word + EACH_BYTE(1);
+	return !((word | below_blank | is_slash | is_del) & EACH_BYTE(0x80));
+}
+
 /* Return the number of bytes at the beginning of text that are ASCII and need no escape. */
 static size_t simple_len(const char *text, size_t len_bytes)
 {
 	size_t len = 0;
+	uint64_t word;
+	for (; len_bytes - len >= sizeof(word); len += sizeof(word)) {
+		memcpy(&word, text + len, sizeof(word));
+		if (!is_simple_word(word))
+			break;
+	}
 	while (len < len_bytes && is_simple(text[len]))
 		len++;
 	return len;

@@ -275,7 +275,7 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 	 */
 	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0644))
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is not an octal mode such as 0644 or 0600", key,
+				      "%s: '%s' is not an octal mode such as 0640 or 0600", key,
 				      value);
 	setup->session_mode = (mode_t)mode;
 	return NULL;
@@ -473,7 +473,7 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 		.code_bytes = VMOP_CODE_DEFAULT_BYTES,
 		.fetch_bytes = VMOP_FETCH_DEFAULT_BYTES,
 		.off_cpu = {.states = VMOP_OFF_CPU_DEFAULT_STATES},
-		.session_mode = 0644,
+		.session_mode = 0640,
 	};
 	vmop_setup_default_ladder(&setup->ladder);
 	struct vmop_error *err = setup->session_dir ? NULL : &vmop_error_no_memory;

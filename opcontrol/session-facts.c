@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opcontrol/session-facts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "libdb/db.h"
 #include "libdb/session-files.h"
@@ -273,6 +275,23 @@ static struct vmop_error *put_all(struct vmop_db *db, bool is_current, json_t *f
 	return err ? err : put_dropped(db, facts);
 }
 
+/* Open the session of that name. A name that leads to no file is the same error as for --delete. */
+static struct vmop_error *open_named(const char *dir, const char *name, const char *path,
+				     struct vmop_db **ret)
+{
+	struct vmop_error *err = vmop_db_open(path, ret);
+	if (!err || err->os_errno != ENOENT)
+		return err;
+	if (access(dir, F_OK) < 0)
+		return vmop_error_prefix(err, "session-dir");
+	vmop_error_destroy(err);
+	return strcmp(name, VMOP_SESSION_CURRENT)
+		       ? vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: there is no session '%s'", dir,
+					name)
+		       : vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: there is no current session",
+					dir);
+}
+
 struct vmop_error *control_session_facts(const char *dir, const char *name, json_t **ret)
 {
 	bool is_current = !strcmp(name, VMOP_SESSION_CURRENT);
@@ -284,7 +303,7 @@ struct vmop_error *control_session_facts(const char *dir, const char *name, json
 	struct vmop_db *db = NULL;
 	if (!path || !facts)
 		return &vmop_error_no_memory;
-	err = vmop_db_open(path, &db);
+	err = open_named(dir, name, path, &db);
 	if (err)
 		return err;
 	json_object_set_new(facts, "name", vmop_json_text(name));

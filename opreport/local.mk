@@ -65,6 +65,8 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \
 	opreport/query/idle.c opreport/query/idle.h \
+	opreport/query/kept-file.c opreport/query/kept-file.h \
+	opreport/query/kept-sums.c opreport/query/kept-sums.h \
 	opreport/output/output.c opreport/output/output.h \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.h opreport/query/run.c \

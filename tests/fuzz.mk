@@ -17,6 +17,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
+	tests/fuzz/fuzz-kept-file \
 	tests/fuzz/fuzz-lines \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
@@ -28,6 +29,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-plt \
 	tests/fuzz/fuzz-protocol \
 	tests/fuzz/fuzz-baseline \
+	tests/fuzz/fuzz-name-cache \
 	tests/fuzz/fuzz-report-stacks \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-session-journal \
@@ -89,6 +91,10 @@ tests_fuzz_fuzz_plt_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_demangle_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_name_cache_SOURCES = tests/fuzz/fuzz-name-cache.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_name_cache_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
+tests_fuzz_fuzz_name_cache_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_name_cache_LDADD = libsym/libsym.la libutil/libutil.la $(XXHASH_LIBS)
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz-elf.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
@@ -150,6 +156,10 @@ tests_fuzz_fuzz_archive_LDADD = opreport/libarchiver.la
 tests_fuzz_fuzz_baseline_SOURCES = tests/fuzz/fuzz-baseline.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_baseline_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_baseline_LDADD = opreport/libopreport.la
+tests_fuzz_fuzz_kept_file_SOURCES = tests/fuzz/fuzz-kept-file.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_kept_file_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
+tests_fuzz_fuzz_kept_file_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_kept_file_LDADD = opreport/libopreport.la $(XXHASH_LIBS)
 tests_fuzz_fuzz_stat_rows_SOURCES = tests/fuzz/fuzz-stat-rows.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_stat_rows_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stat_rows_LDADD = libvmop/stat/libstat.la libutil/libutil.la $(JANSSON_LIBS) -lm

@@ -8,7 +8,8 @@ hostile_tests = \
 	tests/hostile/file-perf-map.sh \
 	tests/hostile/session-journal.sh \
 	tests/hostile/session-kinds.sh \
+	tests/hostile/session-locks.sh \
 	tests/hostile/session-mode.sh
 TESTS += $(hostile_tests)
 EXTRA_DIST += $(hostile_tests) tests/hostile/common.sh tests/hostile/hang-common.sh
-check_PROGRAMS += tests/hostile/control-attack tests/hostile/hang-fs
+check_PROGRAMS += tests/hostile/control-attack tests/hostile/hang-fs tests/hostile/hold-locks

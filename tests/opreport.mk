@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
 	tests/unit/opreport/output/value-text \
-	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
+	tests/unit/opreport/query/idle tests/unit/opreport/query/kept-file tests/unit/opreport/query/kept-sums tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
 	tests/unit/opreport/annotate/open-fields \
@@ -129,6 +129,10 @@ tests_unit_opreport_query_symbols_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_symbols_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_output_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
+tests_unit_opreport_query_kept_file_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_kept_file_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_kept_sums_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_kept_sums_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_query_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_ratio_CPPFLAGS = $(opreport_test_cppflags)

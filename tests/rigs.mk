@@ -20,6 +20,9 @@ RIGS += kvm:io kvm:io@6.12
 EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
 # taps and vhost of guests
 RIGS += kvm:net
+# the memory limit of vmopd's cgroup, with the controller of cgroup v2
+RIGS += kvm:memory-limit
+EXTRA_DIST += tests/rigs/scenarios/memory-limit.l1 tests/rigs/scenarios/memory-limit.check
 EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor.check \
 	tests/rigs/scenarios/xen-runstate.dom0 tests/rigs/scenarios/xen-runstate.check \
 	tests/rigs/scenarios/device-tree.arm64 tests/rigs/scenarios/device-tree.check \
@@ -110,19 +113,24 @@ check-rigs: all
 CLEANFILES += tests/rigs/*.log
 
 # Record the gallery's programs in both emulated machines, and put tables and pictures into doc/gallery of the
-# build; from there, they are copied into the source.  What the rigs kept is below doc/gallery/results.
-.PHONY: gallery
-gallery: all
-	$(MKDIR_P) doc/gallery/results
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/x86 gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/arm64 gallery
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/arm64-run --results=doc/gallery/results/accuracy accuracy
-	for machine in x86 arm64 accuracy; do \
-		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw $$machine \
-			doc/gallery/results/$$machine doc/gallery || exit; \
-	done
-	VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/kvm-run --results=doc/gallery/results/steal steal
-	$(MAKE) gallery-times
+# build; from there, they are copied into the source.  What the rigs kept is below doc/gallery/results.  Each part can
+# be repeated by itself.
+.PHONY: gallery gallery-x86 gallery-arm64 gallery-accuracy gallery-steal
+gallery:
+	for part in x86 arm64 accuracy steal times; do $(MAKE) gallery-$$part || exit; done
+gallery_rig = $(MKDIR_P) doc/gallery/results && VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs
+gallery_draw = VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw
+gallery-x86: all
+	$(gallery_rig)/kvm-run --results=doc/gallery/results/x86 gallery
+	$(gallery_draw) x86 doc/gallery/results/x86 doc/gallery
+gallery-arm64: all
+	$(gallery_rig)/arm64-run --results=doc/gallery/results/arm64 gallery
+	$(gallery_draw) arm64 doc/gallery/results/arm64 doc/gallery
+gallery-accuracy: all
+	$(gallery_rig)/arm64-run --results=doc/gallery/results/accuracy accuracy
+	$(gallery_draw) accuracy doc/gallery/results/accuracy doc/gallery
+gallery-steal: all
+	$(gallery_rig)/kvm-run --results=doc/gallery/results/steal steal
 # Times beside competitors: this machine's own, and those of the rig above.
 .PHONY: gallery-times
 gallery-times: tests/fixtures/competing-guests
@@ -134,7 +142,12 @@ gallery-times: tests/fixtures/competing-guests
 	test ! -e doc/gallery/results/steal || \
 		$(abs_top_srcdir)/tests/rigs/steal-table doc/gallery/results/steal >doc/gallery/steal/linux.csv
 	for table in doc/gallery/steal/*.csv; do \
-		$(abs_top_srcdir)/doc/gallery/draw-times "$$(basename $$table .csv) on one CPU" $$table >$${table%.csv}.svg || exit; \
+		case $$table in \
+		*/processes.csv) title="A process beside other processes on one CPU" ;; \
+		*/guests.csv) title="A KVM guest beside other guests on one CPU" ;; \
+		*/linux.csv) title="A program in a Linux guest beside other guests on one CPU" ;; \
+		esac; \
+		$(abs_top_srcdir)/doc/gallery/draw-times "$$title" $$table >$${table%.csv}.svg || exit; \
 	done
 clean-local: clean-gallery
 .PHONY: clean-gallery

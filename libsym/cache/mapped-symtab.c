@@ -32,7 +32,11 @@ struct vmop_mapped_symtab {
 	bool is_damaged;
 	struct vmop_symtab *(*remake)(void *arg);
 	void *remake_arg;
-	struct vmop_symtab *whole; /* that remake made; NULL: none */
+	struct vmop_symtab *whole;	       /* that remake made; NULL: none */
+	const struct vmop_symtab_known *known; /* the first run of a symbol has it */
+	size_t n_known, last_known;	       /* last_known: found by the last look-up */
+	uint32_t *known_by_index;	       /* hash table: 1 + run; NULL: not needed yet */
+	size_t n_known_slots;		       /* a power of two */
 };
 
 /* ---- layout ------------------------------------------------------------------ */
@@ -96,6 +100,7 @@ static void destroy(void *arg)
 		free(found);
 	}
 	free(mapped->all);
+	free(mapped->known_by_index);
 	munmap(mapped->start, mapped->layout.end);
 	vmop_symtab_destroy(mapped->whole);
 	free(mapped->is_checked);
@@ -197,13 +202,59 @@ static bool read_symbol(struct vmop_mapped_symtab *mapped, size_t index, struct 
 	return name != NULL;
 }
 
+static size_t slot_of_index(const struct vmop_mapped_symtab *mapped, uint32_t index)
+{
+	return (index * 2654435761u >> 7) & (mapped->n_known_slots - 1);
+}
+
+/* Make the table of known runs by the indexes of their symbols. Return false without memory. */
+static bool order_known(struct vmop_mapped_symtab *mapped)
+{
+	size_t n_slots = 16;
+	while (n_slots < 2 * mapped->n_known)
+		n_slots *= 2;
+	mapped->known_by_index = calloc(n_slots, sizeof(*mapped->known_by_index));
+	mapped->n_known_slots = n_slots;
+	for (size_t i = 0; mapped->known_by_index && i < mapped->n_known; i++) {
+		if (mapped->known[i].index == VMOP_SYMTAB_NO_INDEX || mapped->known[i].first != i)
+			continue;
+		size_t at = slot_of_index(mapped, mapped->known[i].index);
+		while (mapped->known_by_index[at])
+			at = (at + 1) & (n_slots - 1);
+		mapped->known_by_index[at] = (uint32_t)i + 1;
+	}
+	return mapped->known_by_index != NULL;
+}
+
+/* Set *ret to the symbol at index that a known run has, or to NULL. Return false without memory. */
+static bool find_known_symbol(struct vmop_mapped_symtab *mapped, size_t index,
+			      const struct vmop_symbol **ret)
+{
+	*ret = NULL;
+	if (!mapped->n_known)
+		return true;
+	if (!mapped->known_by_index && !order_known(mapped))
+		return false;
+	size_t at = slot_of_index(mapped, (uint32_t)index);
+	for (; mapped->known_by_index[at]; at = (at + 1) & (mapped->n_known_slots - 1)) {
+		const struct vmop_symtab_known *known =
+			&mapped->known[mapped->known_by_index[at] - 1];
+		if (known->index == index)
+			*ret = &known->symbol;
+	}
+	return true;
+}
+
 /* Return the symbol at index, the same one each time, or NULL. */
 static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, size_t index)
 {
+	const struct vmop_symbol *known;
 	struct found *found;
 	uint32_t key = (uint32_t)index;
-	if (index >= mapped->sizes.n)
+	if (index >= mapped->sizes.n || !find_known_symbol(mapped, index, &known))
 		return NULL;
+	if (known)
+		return known;
 	HASH_FIND(hh, mapped->found, &key, sizeof(key), found);
 	if (found)
 		return &found->symbol;
@@ -220,20 +271,20 @@ static const struct vmop_symbol *symbol_at(struct vmop_mapped_symtab *mapped, si
 	return NULL;
 }
 
-/* Return the index of a symbol that a table found. */
-static size_t index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+static uint32_t index_of(const void *arg, const struct vmop_symbol *symbol)
 {
-	size_t n;
-	if (vmop_mapped_symtab_of(symtab))
-		return ((const struct found *)symbol)->index;
-	return (size_t)(symbol - vmop_symtab_symbols(symtab, &n));
+	const struct vmop_mapped_symtab *mapped = arg;
+	const char *known = (const char *)mapped->known, *at = (const char *)symbol;
+	if (mapped->n_known && at >= known && at < (const char *)(mapped->known + mapped->n_known))
+		return mapped->known[(size_t)(at - known) / sizeof(*mapped->known)].index;
+	return ((const struct found *)symbol)->index;
 }
 
 static struct vmop_symtab_run find_in_whole(struct vmop_mapped_symtab *mapped, uint64_t offset)
 {
 	struct vmop_symtab_run run = vmop_symtab_find_run(mapped->whole, offset);
 	if (run.symbol)
-		run.symbol = symbol_at(mapped, index_of(mapped->whole, run.symbol));
+		run.symbol = symbol_at(mapped, vmop_symtab_index_of(mapped->whole, run.symbol));
 	return run;
 }
 
@@ -308,9 +359,41 @@ static struct vmop_symtab_run find_in_file(struct vmop_mapped_symtab *mapped, ui
 	return run;
 }
 
+static bool has_offset(const struct vmop_symtab_known *known, uint64_t offset)
+{
+	return offset - known->start < known->end - known->start;
+}
+
+/* Return the known run that contains offset, or NULL. */
+static const struct vmop_symtab_known *find_known(struct vmop_mapped_symtab *mapped,
+						  uint64_t offset)
+{
+	const struct vmop_symtab_known *known = mapped->known;
+	if (!mapped->n_known || offset < known[0].start)
+		return NULL;
+	/* Kept cells are looked up in the order of the runs. */
+	for (size_t i = mapped->last_known; i < mapped->last_known + 2 && i < mapped->n_known; i++)
+		if (has_offset(&known[i], offset)) {
+			mapped->last_known = i;
+			return &known[i];
+		}
+	size_t at = bisect(known, mapped->n_known, sizeof(*known), offset);
+	if (!has_offset(&known[at], offset))
+		return NULL;
+	mapped->last_known = at;
+	return &known[at];
+}
+
 static struct vmop_symtab_run find_run(void *arg, uint64_t offset)
 {
 	struct vmop_mapped_symtab *mapped = arg;
+	const struct vmop_symtab_known *known = find_known(mapped, offset);
+	if (known) {
+		const struct vmop_symbol *symbol = known->index == VMOP_SYMTAB_NO_INDEX
+							   ? NULL
+							   : &mapped->known[known->first].symbol;
+		return (struct vmop_symtab_run){known->start, known->end, symbol};
+	}
 	if (mapped->whole)
 		return find_in_whole(mapped, offset);
 	struct vmop_symtab_run run = find_in_file(mapped, offset);
@@ -333,11 +416,22 @@ static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
 	return mapped->all;
 }
 
+static void set_known(void *arg, const struct vmop_symtab_known *known, size_t n)
+{
+	struct vmop_mapped_symtab *mapped = arg;
+	if (mapped->n_known || mapped->found || mapped->all)
+		return; /* a symbol that was found keeps its place */
+	mapped->known = known;
+	mapped->n_known = n;
+}
+
 /* ---- the table --------------------------------------------------------------- */
 
 static const struct vmop_symtab_backing backing = {
 	.find_run = find_run,
 	.symbols = all_symbols,
+	.index_of = index_of,
+	.set_known = set_known,
 	.destroy = destroy,
 };
 

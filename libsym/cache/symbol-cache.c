@@ -15,6 +15,7 @@
 #include "libsym/cache/cache-file.h"
 #include "libsym/cache/cache-trim.h"
 #include "libsym/cache/mapped-symtab.h"
+#include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
 #include "libutil/dirs/safe-dir.h"
 #include "libutil/heap.h"
@@ -103,6 +104,17 @@ static uint64_t hash_file(const struct header *header, const char *file,
 				    layout->parts_at[0] - layout->firsts_at, seed);
 }
 
+/* Return the identity of the table: the hash of all its pages' hashes. */
+static uint64_t identity_of(const struct vmop_mapped_sizes *sizes, const char *file,
+			    const struct vmop_mapped_layout *layout)
+{
+	const uint64_t numbers[] = {sizes->n_spans, sizes->n, sizes->names_len_bytes};
+	uint64_t hash = XXH3_64bits_withSeed(file + layout->hashes_at,
+					     layout->parts_at[0] - layout->hashes_at,
+					     XXH3_64bits(numbers, sizeof(numbers)));
+	return hash ? hash : 1;
+}
+
 static uint64_t now_s(void)
 {
 	return (uint64_t)time(NULL);
@@ -177,7 +189,11 @@ static struct vmop_error *map_table(int fd, uint64_t file_bytes,
 		munmap(start, file_bytes);
 		return NULL;
 	}
-	return vmop_mapped_symtab_create(start, &layout, &sizes, ret);
+	uint64_t identity = identity_of(&sizes, start, &layout);
+	struct vmop_error *err = vmop_mapped_symtab_create(start, &layout, &sizes, ret);
+	if (!err)
+		vmop_symtab_set_identity(*ret, identity);
+	return err;
 }
 
 struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
@@ -217,6 +233,17 @@ struct file_image {
 	size_t len_bytes;
 };
 
+/*
+ * Fetch a name that is needed soon. The symbols are in the order of their offsets, and their names
+ * are all over a block of some 10 MB.
+ */
+static void fetch_name(const struct vmop_symbol *symbols, size_t n, size_t i)
+{
+	const size_t ahead = 16;
+	if (i + ahead < n)
+		__builtin_prefetch(symbols[i + ahead].name);
+}
+
 /* Set the numbers and lengths of the header. Return false if the table is too large. */
 static bool measure(const struct vmop_symtab *symtab, uint64_t max_bytes, struct header *header)
 {
@@ -225,8 +252,10 @@ static bool measure(const struct vmop_symtab *symtab, uint64_t max_bytes, struct
 	vmop_symtab_spans(symtab, &n_spans);
 	header->n = (uint32_t)n;
 	header->n_spans = n_spans;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		fetch_name(symbols, n, i);
 		header->names_len_bytes += strlen(symbols[i].name) + 1;
+	}
 	const struct vmop_mapped_sizes sizes = sizes_of(header);
 	return n <= VMOP_SYMTAB_MAX_SYMBOLS &&
 	       header->names_len_bytes <= VMOP_SYMTAB_MAX_NAMES_BYTES &&
@@ -239,6 +268,7 @@ static void write_symbols(const struct vmop_symtab *symtab, struct vmop_mapped_s
 	size_t n, at = 0;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	for (size_t i = 0; i < n; i++) {
+		fetch_name(symbols, n, i);
 		size_t name_bytes = strlen(symbols[i].name) + 1;
 		memcpy(names + at, symbols[i].name, name_bytes);
 		stored[i] = (struct vmop_mapped_symbol){
@@ -267,7 +297,7 @@ static void write_hashes(char *file, const struct vmop_mapped_layout *layout,
 }
 
 /* Lay out the file of a table. Return false if there is no memory or the table is too large. */
-static bool lay_out(const struct vmop_symtab *symtab, struct header *header, uint64_t max_bytes,
+static bool lay_out(struct vmop_symtab *symtab, struct header *header, uint64_t max_bytes,
 		    struct file_image *ret)
 {
 	if (!measure(symtab, max_bytes, header))
@@ -287,6 +317,7 @@ static bool lay_out(const struct vmop_symtab *symtab, struct header *header, uin
 	write_symbols(symtab, (void *)(file + layout.parts_at[VMOP_MAPPED_SYMBOLS]),
 		      file + layout.parts_at[VMOP_MAPPED_NAMES]);
 	write_hashes(file, &layout, &sizes);
+	vmop_symtab_set_identity(symtab, identity_of(&sizes, file, &layout));
 	header->hash = hash_file(header, file, &layout);
 	memcpy(file, header, sizeof(*header));
 	*ret = (struct file_image){file, layout.end};
@@ -295,7 +326,7 @@ static bool lay_out(const struct vmop_symtab *symtab, struct header *header, uin
 
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,
-			    const struct vmop_symtab *symtab)
+			    struct vmop_symtab *symtab)
 {
 	struct header header = {
 		.format = FORMAT,

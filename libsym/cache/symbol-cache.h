@@ -82,11 +82,11 @@ void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
 
 /*
  * Keep a table, unless it comes from the cache. is_partial: it has only the symbols that a stripped
- * file has. Failures (a full disk, a table that is too large) are not reported: a cache may be
- * without any table.
+ * file has. The table then has its identity. Failures (a full disk, a table that is too large) are
+ * not reported: a cache may be without any table.
  */
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,
-			    const struct vmop_symtab *symtab);
+			    struct vmop_symtab *symtab);
 
 #endif

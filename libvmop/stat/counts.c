@@ -174,10 +174,13 @@ struct vmop_error *vmop_stat_counts_start(struct vmop_stat_counts *counts)
 static void add_counts(const struct vmop_count *read, size_t n, struct vmop_stat_count *ret)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (read[i].flags & (VMOP_COUNT_UNAVAILABLE | VMOP_COUNT_NOT_RUN))
+		if (read[i].flags & VMOP_COUNT_UNAVAILABLE)
+			continue;
+		/* Also without a counter: the share of the time has all CPUs and tasks. */
+		ret[i].enabled_ns += read[i].enabled_ns;
+		if (read[i].flags & VMOP_COUNT_NOT_RUN)
 			continue;
 		ret[i].value += (double)read[i].estimate;
-		ret[i].enabled_ns += read[i].enabled_ns;
 		ret[i].running_ns += read[i].running_ns;
 		ret[i].is_estimate |= (read[i].flags & VMOP_COUNT_ESTIMATE) != 0;
 		ret[i].is_counted = true;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/cleanup.h"
+
 double vmop_share_percent(struct vmop_count part, struct vmop_count whole)
 {
 	return whole.weight_events ? (double)part.weight_events * 100 / (double)whole.weight_events
@@ -219,6 +221,18 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 	return 0;
 }
 
+/*
+ * Compare symbols at one address: aliases of different lengths.  The order in which rows were
+ * found must not matter, for kept sums change it.
+ */
+static int compare_aliases(const struct vmop_symbol *a, const struct vmop_symbol *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	int order = compare_numbers(a->len_bytes, b->len_bytes);
+	return order ? order : strcmp(a->name, b->name);
+}
+
 /* Compare rows by the user's keys, then by samples, and at last by the order of the session. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
@@ -236,9 +250,92 @@ static int compare_rows(const void *a, const void *b, void *arg)
 		result = memcmp(x->group, y->group, sizeof(*x->group));
 	if (!result)
 		result = compare_numbers(x->address, y->address);
+	if (!result && x->symbol != y->symbol)
+		result = compare_aliases(x->symbol, y->symbol);
 	if (!result)
 		result = compare_numbers(x->index, y->index);
 	return arrangement->reverse ? -result : result;
+}
+
+/* A row by what most reports sort by. Rows are large, and their counts far from one another. */
+struct sort_key {
+	uint64_t weight_events, samples, address;
+	uint32_t group; /* its place in the order of groups */
+	uint32_t row;
+};
+
+static int compare_keys(const void *a, const void *b, void *arg)
+{
+	const struct sort_key *x = a, *y = b;
+	if (x->weight_events != y->weight_events)
+		return x->weight_events < y->weight_events ? 1 : -1;
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	const struct order *order = arg;
+	const struct vmop_row *rows = order->result->rows;
+	return compare_rows(&rows[x->row], &rows[y->row], arg);
+}
+
+static int compare_groups(const void *a, const void *b, void *arg)
+{
+	const struct vmop_group *groups = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return memcmp(&groups[x], &groups[y], sizeof(*groups));
+}
+
+/* Set *ret to the place of each group in their order. The caller frees it. */
+static struct vmop_error *rank_groups(const struct vmop_groups *groups, uint32_t **ret)
+{
+	_cleanup_free_ uint32_t *order = malloc((groups->n + 1) * sizeof(*order));
+	*ret = malloc((groups->n + 1) * sizeof(**ret));
+	if (!order || !*ret)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < groups->n; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, groups->n, sizeof(*order), compare_groups, groups->items);
+	for (size_t i = 0; i < groups->n; i++)
+		(*ret)[order[i]] = (uint32_t)i;
+	return NULL;
+}
+
+/* Sort the rows by the samples of their only event, as compare_rows does. */
+static struct vmop_error *sort_by_keys(struct vmop_result *result, struct order *order)
+{
+	size_t n = result->n_rows;
+	_cleanup_free_ uint32_t *ranks = NULL;
+	_cleanup_free_ struct sort_key *keys = malloc((n + 1) * sizeof(*keys));
+	_cleanup_free_ struct vmop_row *sorted = malloc((n + 1) * sizeof(*sorted));
+	struct vmop_error *err =
+		keys && sorted ? rank_groups(&result->groups, &ranks) : &vmop_error_no_memory;
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++) {
+		const struct vmop_row *row = &result->rows[i];
+		keys[i] = (struct sort_key){row->counts->weight_events, row->counts->samples,
+					    row->address, ranks[row->group - result->groups.items],
+					    (uint32_t)i};
+	}
+	qsort_r(keys, n, sizeof(*keys), compare_keys, order);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = result->rows[keys[i].row];
+	struct vmop_row *unsorted = result->rows;
+	result->rows = vmop_steal(&sorted);
+	free(unsorted);
+	return NULL;
+}
+
+static struct vmop_error *sort_rows(struct vmop_result *result, struct order *order)
+{
+	const struct vmop_arrangement *arrangement = order->arrangement;
+	if (!arrangement->n_sort && !arrangement->reverse && result->n_parts == 1 &&
+	    result->n_events == 1 && !result->below && result->n_rows < UINT32_MAX)
+		return sort_by_keys(result, order);
+	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, order);
+	return NULL;
 }
 
 static void name_rows_to_sort(struct vmop_result *result,
@@ -310,8 +407,9 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 	filter_rows(result, arrangement, ret_hidden);
 	if (!arrangement->unsorted)
 		name_rows_to_sort(result, arrangement);
-	if (!arrangement->unsorted)
-		qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
+	struct vmop_error *err = arrangement->unsorted ? NULL : sort_rows(result, &order);
+	if (err)
+		return err;
 	if (arrangement->top)
 		hide_beyond(result, arrangement->top, ret_hidden);
 	if (arrangement->max_lines)

@@ -36,39 +36,65 @@ static struct vmop_value number_value(uint64_t number, bool is_known)
 	return (struct vmop_value){.number = number, .is_empty = !is_known};
 }
 
-/* Set names[0..N_NAME_COLUMNS), by column id, to what identifies the row. */
-static void read_names(const struct vmop_report *report, struct vmop_row *row,
-		       struct vmop_value *names)
+static bool has_address(const struct vmop_row *row)
 {
-	const struct vmop_domain_item *domain = vmop_row_domain(report->result, row);
-	const struct vmop_task_item *task = vmop_row_task(report->result, row);
-	const struct vmop_group *group = row->group;
-	bool has_address = row->symbol && row->symbol != &vmop_idle_symbol &&
-			   row->symbol->type != VMOP_SYMBOL_INLINED;
-	bool has_task = task->id.number != 0;
-	names[COLUMN_ADDRESS] = number_value(row->address, has_address);
-	names[COLUMN_SESSION] = text_value(vmop_row_session(report->result, row));
-	names[COLUMN_DOMAIN] = text_value(domain->name);
-	names[COLUMN_LIFE] = text_value(domain->life_name);
-	names[COLUMN_MODE] = text_value(mode_name(row->modes));
-	names[COLUMN_CERTAINTY] = text_value(certainty_name(row));
-	names[COLUMN_CPU] = number_value(group->cpu - 2, vmop_group_has_cpu(group));
-	names[COLUMN_VCPU] = number_value(group->vcpu - 2, vmop_group_has_vcpu(group));
-	names[COLUMN_TASK] = text_value(task->comm);
-	names[COLUMN_PID] = number_value(task->pid, has_task && !task->is_merged);
-	names[COLUMN_TID] = number_value(task->tid, task->tid != 0);
-	names[COLUMN_PROCESSES] = number_value(task->n_processes, has_task);
-	names[COLUMN_CGROUP] = text_value(vmop_row_cgroup(report->result, row));
-	names[COLUMN_IMAGE] = text_value(image_name(report, row));
-	names[COLUMN_SYMBOL] = text_value(vmop_result_symbol_name(report->result, row));
+	return row->symbol && row->symbol != &vmop_idle_symbol &&
+	       row->symbol->type != VMOP_SYMBOL_INLINED;
 }
 
-/* A detail's row identifies it, except for its address. */
-static void read_detail_names(const struct vmop_detail *detail, struct vmop_value *names)
+static struct vmop_value task_value(const struct vmop_task_item *task, int id)
 {
-	for (size_t id = 0; id < N_NAME_COLUMNS; id++)
-		names[id].is_empty = true;
-	names[COLUMN_ADDRESS] = number_value(detail->address, true);
+	bool has_task = task->id.number != 0;
+	switch (id) {
+	case COLUMN_PID:
+		return number_value(task->pid, has_task && !task->is_merged);
+	case COLUMN_TID:
+		return number_value(task->tid, task->tid != 0);
+	case COLUMN_PROCESSES:
+		return number_value(task->n_processes, has_task);
+	default:
+		return text_value(task->comm);
+	}
+}
+
+/* Return what identifies the row in the column of that id, which is below N_NAME_COLUMNS. */
+static struct vmop_value name_value(const struct vmop_report *report, struct vmop_row *row, int id)
+{
+	struct vmop_result *result = report->result;
+	const struct vmop_group *group = row->group;
+	switch (id) {
+	case COLUMN_ADDRESS:
+		return number_value(row->address, has_address(row));
+	case COLUMN_SESSION:
+		return text_value(vmop_row_session(result, row));
+	case COLUMN_DOMAIN:
+		return text_value(vmop_row_domain(result, row)->name);
+	case COLUMN_LIFE:
+		return text_value(vmop_row_domain(result, row)->life_name);
+	case COLUMN_MODE:
+		return text_value(mode_name(row->modes));
+	case COLUMN_CERTAINTY:
+		return text_value(certainty_name(row));
+	case COLUMN_CPU:
+		return number_value(group->cpu - 2, vmop_group_has_cpu(group));
+	case COLUMN_VCPU:
+		return number_value(group->vcpu - 2, vmop_group_has_vcpu(group));
+	case COLUMN_CGROUP:
+		return text_value(vmop_row_cgroup(result, row));
+	case COLUMN_IMAGE:
+		return text_value(image_name(report, row));
+	case COLUMN_SYMBOL:
+		return text_value(vmop_result_symbol_name(result, row));
+	default:
+		return task_value(vmop_row_task(result, row), id);
+	}
+}
+
+/* Return the same of a detail: its row identifies it, except for its address. */
+static struct vmop_value detail_value(const struct vmop_detail *detail, int id)
+{
+	return id == COLUMN_ADDRESS ? number_value(detail->address, true)
+				    : (struct vmop_value){.is_empty = true};
 }
 
 /* Sum counts, which are a row's or a detail's, by event. */
@@ -157,16 +183,12 @@ void vmop_report_values(const struct vmop_sheet *sheet, size_t row_number, size_
 			? NULL
 			: &report->result->details[row->first_detail + detail_number];
 	const struct vmop_count *counts = detail ? detail->counts : row->counts;
-	struct vmop_value names[N_NAME_COLUMNS] = {0};
-	if (detail)
-		read_detail_names(detail, names);
-	else
-		read_names(report, row, names);
 	read_counts(report, row, counts);
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
 		if (column->id < N_NAME_COLUMNS)
-			ret[c] = names[column->id];
+			ret[c] = detail ? detail_value(detail, column->id)
+					: name_value(report, row, column->id);
 		else if (detail && !is_in_details(column->id))
 			ret[c].is_empty = true;
 		else if (is_ratio(column->id))

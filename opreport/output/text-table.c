@@ -172,19 +172,50 @@ bool vmop_text_table_fit(struct vmop_text_table *table, size_t total_columns, si
 
 /* ---- print -------------------------------------------------------------------- */
 
-static void print_blanks(size_t n, FILE *out)
+/* Text on its way to a file: a call of stdio for each cell takes longer than all else. */
+struct writer {
+	FILE *out;
+	size_t len_bytes;
+	char bytes[65536];
+};
+
+static void flush(struct writer *writer)
 {
-	static const char blanks[] =
-		"                                                                ";
+	fwrite_unlocked(writer->bytes, 1, writer->len_bytes, writer->out);
+	writer->len_bytes = 0;
+}
+
+/* Return room for the next bytes, at most *len_bytes. */
+static char *make_room(struct writer *writer, size_t *len_bytes)
+{
+	if (*len_bytes > sizeof(writer->bytes) - writer->len_bytes)
+		flush(writer);
+	if (*len_bytes > sizeof(writer->bytes))
+		*len_bytes = sizeof(writer->bytes);
+	char *room = writer->bytes + writer->len_bytes;
+	writer->len_bytes += *len_bytes;
+	return room;
+}
+
+static void put_text(struct writer *writer, const char *text, size_t len_bytes)
+{
+	for (size_t len; len_bytes; len_bytes -= len, text += len) {
+		len = len_bytes;
+		memcpy(make_room(writer, &len), text, len);
+	}
+}
+
+static void put_blanks(struct writer *writer, size_t n)
+{
 	for (size_t len; n; n -= len) {
-		len = n < sizeof(blanks) - 1 ? n : sizeof(blanks) - 1;
-		fwrite_unlocked(blanks, 1, len, out);
+		len = n;
+		memset(make_room(writer, &len), ' ', len);
 	}
 }
 
 /* Print a line's cells.  Blanks wait for the text behind them, so none ends the line. */
 static void print_line(const struct vmop_text_table *table, const uint32_t *cells,
-		       const size_t *widths, FILE *out)
+		       const size_t *widths, struct writer *writer)
 {
 	size_t n_blanks = 0;
 	for (size_t c = 0; c < table->n_columns; c++) {
@@ -196,15 +227,15 @@ static void print_line(const struct vmop_text_table *table, const uint32_t *cell
 		if (table->columns[c].is_right)
 			n_blanks += padding;
 		if (len_bytes) {
-			print_blanks(n_blanks, out);
-			fwrite_unlocked(text, 1, len_bytes, out);
+			put_blanks(writer, n_blanks);
+			put_text(writer, text, len_bytes);
 			n_blanks = 0;
 		}
 		n_blanks += piece->len_bytes - len_bytes + SEPARATOR_COLUMNS;
 		if (!table->columns[c].is_right)
 			n_blanks += padding;
 	}
-	putc_unlocked('\n', out);
+	put_text(writer, "\n", 1);
 }
 
 bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
@@ -218,8 +249,12 @@ bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 	measure(table, widths);
 	for (size_t c = 0; c < table->n_columns; c++)
 		headings[c] = table->columns[c].heading;
-	print_line(table, headings, widths, out);
+	struct writer writer; /* without zeros in all of its bytes */
+	writer.out = out;
+	writer.len_bytes = 0;
+	print_line(table, headings, widths, &writer);
 	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns)
-		print_line(table, table->cells + cell, widths, out);
+		print_line(table, table->cells + cell, widths, &writer);
+	flush(&writer);
 	return true;
 }

@@ -11,6 +11,7 @@
  *   event-slots   which events share a column
  *   time-slots    the intervals that rows by time are made of; time-steps are those of a series
  *   run           walks over the store's samples
+ *   kept-sums     has the sums by symbol of earlier reports, in a file (kept-file)
  *   take          adds them to tallies, by group; run-memo has the places of late ones
  *   symbols       the symbols of an image, from the session or its file
  *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
@@ -71,6 +72,7 @@ enum vmop_part {
 	VMOP_N_PARTS,
 };
 
+struct vmop_kept_sums;
 struct vmop_result;
 
 /* Samples of one event with one stack: of a symbol, or of an address where it has none. */
@@ -191,6 +193,7 @@ struct vmop_result {
 	 */
 	struct vmop_count *below;
 	struct vmop_symbols *symbols; /* NULL when not by symbol */
+	struct vmop_kept_sums *kept;  /* what symbol tables refer to: kept-sums.h */
 	unsigned dimensions;
 	size_t n_events, n_parts;
 	size_t *events; /* n_events: catalog index of the first event of each slot */

@@ -18,6 +18,10 @@ struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group
 	if (err || *ret_row == VMOP_TALLY_LEFT_OUT)
 		return err;
 	size_t before = result->modes_capacity;
+	if (*ret_row < before) {
+		result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
+		return NULL;
+	}
 	if (!vmop_array_reserve(result->modes, result->modes_capacity, *ret_row + 1))
 		return &vmop_error_no_memory;
 	memset(result->modes + before, 0, result->modes_capacity - before);
@@ -77,28 +81,13 @@ static void note_missing(struct vmop_result *result, size_t image, uint64_t samp
 	result->missing.top_why = why;
 }
 
-/* Add a cell to its row.  The group of a cell has its image, the group of a row the image's row. */
-static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, size_t row_image,
-				     const struct vmop_symbol *symbol, size_t *ret_row)
-{
-	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
-	group.mode &= (uint16_t)~VMOP_GROUP_IDLE;
-	uint8_t mode = (uint8_t)(group.mode - 1);
-	group.image = (uint32_t)row_image + 1;
-	if (!(result->dimensions & VMOP_BY_MODE))
-		group.mode = 0;
-	uint32_t number;
-	struct vmop_count *to;
-	struct vmop_error *err = vmop_groups_intern(&result->groups, &group, &number);
-	if (!err)
-		err = vmop_result_row_at(result, number, (uintptr_t)symbol, mode, &to, ret_row);
-	if (err)
-		return err;
-	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
-	for (size_t i = 0; i < result->cells.n_slots; i++)
-		vmop_count_add(&to[i], from[i].samples, from[i].weight_events);
-	return NULL;
-}
+/* The row's group of the cell before. */
+struct last_group {
+	uint32_t of_cell, number;
+	size_t row_image;
+	uint8_t mode;
+	bool is_known;
+};
 
 /* The state while cells become rows. */
 struct resolving {
@@ -107,7 +96,47 @@ struct resolving {
 	size_t *rows; /* row of each cell; NULL: not needed */
 	uint32_t
 		*kernels; /* index of the kernel of each domain row, 0: none; NULL: not found yet */
+	struct last_group last;
 };
+
+/* Set resolving->last to the group of rows that cells of a group, and of an image's row, have. */
+static struct vmop_error *find_group(struct resolving *resolving, uint32_t of_cell,
+				     size_t row_image)
+{
+	struct vmop_result *result = resolving->result;
+	struct last_group *last = &resolving->last;
+	if (last->is_known && last->of_cell == of_cell && last->row_image == row_image)
+		return NULL;
+	struct vmop_group group = result->groups.items[of_cell];
+	group.mode &= (uint16_t)~VMOP_GROUP_IDLE;
+	*last = (struct last_group){.of_cell = of_cell,
+				    .row_image = row_image,
+				    .mode = (uint8_t)(group.mode - 1),
+				    .is_known = true};
+	group.image = (uint32_t)row_image + 1;
+	if (!(result->dimensions & VMOP_BY_MODE))
+		group.mode = 0;
+	return vmop_groups_intern(&result->groups, &group, &last->number);
+}
+
+/* Add a cell to its row.  The group of a cell has its image, the group of a row the image's row. */
+static struct vmop_error *add_to_row(struct resolving *resolving, size_t cell, size_t row_image,
+				     const struct vmop_symbol *symbol, size_t *ret_row)
+{
+	struct vmop_result *result = resolving->result;
+	struct last_group *last = &resolving->last;
+	struct vmop_count *to;
+	struct vmop_error *err = find_group(resolving, result->cells.keys[cell].group, row_image);
+	if (!err)
+		err = vmop_result_row_at(result, last->number, (uintptr_t)symbol, last->mode, &to,
+					 ret_row);
+	if (err)
+		return err;
+	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
+	for (size_t i = 0; i < result->cells.n_slots; i++)
+		vmop_count_add(&to[i], from[i].samples, from[i].weight_events);
+	return NULL;
+}
 
 struct vmop_error *vmop_result_find_kernels(const struct vmop_result *result, uint32_t **ret)
 {
@@ -182,7 +211,7 @@ static struct vmop_error *resolve_cell(struct resolving *resolving, size_t image
 		err = vmop_symbols_unify(result->symbols, item->row, &symbol);
 	}
 	if (!err && !(idle && resolving->query->exclude_idle))
-		err = add_to_row(result, cell, row_image, symbol, &row);
+		err = add_to_row(resolving, cell, row_image, symbol, &row);
 	if (!err && resolving->rows)
 		resolving->rows[cell] = row;
 	return err;

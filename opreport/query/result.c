@@ -5,6 +5,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
 #include "opreport/query/idle.h"
+#include "opreport/query/kept-sums.h"
 #include "opreport/query/query.h"
 
 static void add_details_to_rows(struct vmop_result *result)
@@ -63,6 +64,7 @@ void vmop_result_deinit(struct vmop_result *result)
 	vmop_time_slots_deinit(&result->times);
 	vmop_groups_deinit(&result->groups);
 	vmop_symbols_destroy(result->symbols);
+	vmop_kept_sums_destroy(result->kept);
 	vmop_choice_deinit(&result->choice);
 	vmop_catalog_deinit(&result->catalog);
 	*result = (struct vmop_result){0};

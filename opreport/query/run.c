@@ -7,6 +7,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "opreport/query/event-slots.h"
+#include "opreport/query/kept-sums.h"
 #include "opreport/query/omission.h"
 #include "opreport/query/resolve.h"
 #include "opreport/query/take.h"
@@ -86,6 +87,17 @@ static bool wants_symbols_alone(const struct vmop_query_walk *walk)
 			       query->threshold_percent <= 0 && !is_scaled);
 }
 
+/* Walk over pieces, or over kept sums of them. */
+static struct vmop_error *walk_pieces(struct vmop_query_walk *walk, struct vmop_db *db,
+				      const struct vmop_db_filter *filter)
+{
+	bool is_done = false;
+	struct vmop_error *err = NULL;
+	if (vmop_kept_sums_suit(walk, filter))
+		err = vmop_kept_sums_walk(walk, db, filter, &is_done);
+	return err || is_done ? err : vmop_db_each_piece(db, filter, vmop_query_take_piece, walk);
+}
+
 static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop_db *db)
 {
 	const struct vmop_session_choice *choice = &walk->result->choice.sessions[walk->session];
@@ -109,7 +121,7 @@ static struct vmop_error *walk_session(struct vmop_query_walk *walk, struct vmop
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
 	bool by_interval = (walk->query->dimensions & VMOP_BY_TIME) && !by_symbol && !sink;
 	err = by_interval ? vmop_db_each_interval_total(db, filter, vmop_query_take_interval, walk)
-	      : in_pieces ? vmop_db_each_piece(db, filter, vmop_query_take_piece, walk)
+	      : in_pieces ? walk_pieces(walk, db, filter)
 	      : by_symbol ? vmop_db_each_sum(db, filter, merge, vmop_query_take_sum, walk)
 			  : vmop_db_each_total(db, filter, vmop_query_take_total, walk);
 	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none was read */

@@ -39,7 +39,8 @@ if command -v systemd-sysusers >/dev/null && [ "$(id -u)" -eq 0 ]; then
 	expect 0 "" systemd-sysusers --root="$work/root" "$build/contrib/guest/vmop-guest.conf"
 	expect 0 "vmop-guest:" cat "$work/root/etc/passwd"
 	state=$(sed -n 's|^d \([^ ]*/lib/vmop\) .*|\1|p' "$build/contrib/systemd/tmpfiles.d/vmop.conf")
-	is "the session directory" "$(stat -c '%u %a' "$work/root$state")" = "0 755"
+	is "the session directory" "$(stat -c '%u %g %a' "$work/root$state")" = \
+		"0 $(sed -n 's/^vmop:[^:]*:\([0-9]*\):.*/\1/p' "$work/root/etc/group") 2755"
 fi
 # Check that the test can fail.
 sed 's/^Type=notify/Type=notified\nNoSuchKey=1/' "$unit" >"$work/bad.service"

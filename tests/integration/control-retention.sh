@@ -38,7 +38,11 @@ refuse 2 "running session's own" control --delete=current
 refuse 3 "not a regular file" control --delete=link
 refuse 3 "not a regular file" control --delete=folder
 refuse 1 "no session 'absent'" control --delete=absent
-refuse 3 "absent" control --describe=absent
+refuse 1 "no session 'absent'" control --describe=absent
+refuse 1 "no current session" control --describe=current
+for action in --describe=a --delete=a --describe=current --save=a --rotate --reset; do
+	refuse 3 "session-dir: $work/absent" control "$action" --session-dir="$work/absent"
+done
 [ -f "$work/outside.vmop" ] || fail "what was outside is gone"
 expect 0 "saved" control --list
 is "listed sessions" "$(control --list | grep -c finished)" -eq 1

@@ -23,6 +23,7 @@ for program in $(cd "$root/usr/bin" && ls -d vmop*); do
 done
 expect 0 "vmopd (vmop) ${version%-*}" in_tree vmopd --version
 is "the group" "$(grep -c '^vmop:' "$root/etc/group")" -eq 1
+is "the session directory" "$(in_tree stat -c '%U %G %a' /var/lib/vmop)" = "root vmop 2755"
 is "jobs that cron would start" "$(grep -c '^[0-9*]' "$root/etc/cron.d/vmop")" -eq 0
 is "jobs that an administrator can switch on" "$(grep -c '^#[0-9].*/usr/libexec/vmop/vmop-nightly$' "$root/etc/cron.d/vmop")" -eq 1
 expect 0 - in_tree systemd-analyze verify --man=no vmopd.service vmop-nightly.service vmop-nightly.timer
@@ -39,6 +40,10 @@ expect 0 "sha256sum" in_tree sh /debs/record
 grep -E '^samples|sha256sum' "$work/out" || true
 is "sessions" "$(find "$root/var/lib/vmop" -name '*.vmop' | wc -l)" -eq 1
 
+is "who may read it" "$(in_tree find /var/lib/vmop -name '*.vmop' -printf '%u %g %m')" = "root vmop 640"
+expect 0 "sha256sum" in_tree setpriv --reuid=nobody --regid=vmop --clear-groups vmopreport -l
+expect 3 "members of the group vmop may read it" in_tree setpriv --reuid=nobody --regid=nogroup --clear-groups vmopreport -l
+
 step "the modules that programs load when they are wanted"
 modules=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/vmop
 is "modules" "$(cd "$modules" && echo *)" = "vmop-appio.so vmop_cells.so vmop_charts.so"
@@ -48,7 +53,8 @@ done
 for format in svg png pdf; do
 	expect 0 "" in_tree vmopreport -l --chart=bars -o "/debs/chart.$format"
 done
-expect 0 "sha256sum" cat "$root/debs/chart.svg"
+expect 0 "sha256sum" pdftotext "$root/debs/chart.pdf" -
+is "the SVG file" "$(grep -c '</svg>' "$root/debs/chart.svg")" -eq 1
 is "the PNG file" "$(head -c 4 "$root/debs/chart.png" | tail -c 3)" = PNG
 is "the PDF file" "$(head -c 4 "$root/debs/chart.pdf")" = %PDF
 # By BPF, and for a user without rights by the library that is loaded into the command.

@@ -20,7 +20,7 @@ check_service() {
 	expect 0 "notify" inside systemctl show -p Type vmopd.service
 	expect 0 "active" inside systemctl is-active vmopd.service
 	is "the run directory" "$(stat -c '%U %a' "/proc/$leader/root/run/vmop")" = "root 755"
-	is "the session directory" "$(stat -c '%U %a' "$root/var/lib/vmop")" = "root 755"
+	is "the session directory" "$(inside stat -c '%U %G %a' /var/lib/vmop)" = "root vmop 2755"
 
 	# record.conf of the examples: it samples from its start on, and goes on after each restart.
 	drop_in vmopd.service record <"$root/usr/share/doc/vmop/examples/systemd/record.conf"

@@ -21,7 +21,7 @@ verdict() {
 between() {
 	local bad=1
 	awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN {
-		exit !(v ~ /^-?[0-9]+([.][0-9]+)?$/ && v + 0 >= l && v + 0 <= h) }' && bad=0
+		exit !(v ~ /^-?[0-9]+([.][0-9]+)?(e[-+][0-9]+)?$/ && v + 0 >= l && v + 0 <= h) }' && bad=0
 	verdict $bad "$1: ${2:-nothing} (wanted $3 to $4)"
 }
 

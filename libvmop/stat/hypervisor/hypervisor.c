@@ -18,6 +18,14 @@ struct times {
 	struct vmop_hv_runstates *runstates; /* NULL: none */
 };
 
+static struct vmop_error *open_runstates(const struct vmop_hv *hv, struct vmop_hv_runstates **ret)
+{
+	*ret = NULL;
+	if (hv->kind != VMOP_HV_XEN)
+		return vmop_error_new(VMOP_ERROR_CANT, "this is no domain of Xen");
+	return vmop_hv_runstates_open(hv, ret);
+}
+
 static void describe_runstates(const struct vmop_hv *hv, struct vmop_hv_report *report)
 {
 	struct vmop_hv_runstates *runstates = NULL;
@@ -69,13 +77,14 @@ static struct vmop_error *count_times(const struct vmop_hv *hv,
 	struct times times = {.hv = hv, .has_steal = !no_steal};
 	struct vmop_stat_meter meter = {
 		.read = read_times, .arg = &times, .what = "the hypervisor"};
-	struct vmop_error *no_runstates = vmop_hv_runstates_open(hv, &times.runstates), *err;
+	struct vmop_error *no_runstates = open_runstates(hv, &times.runstates), *err;
 	vmop_hv_vmware_read(&vmware);
 	if (no_steal && no_runstates && !vmop_hv_vmware_has_any(&vmware))
 		err = vmop_error_new(VMOP_ERROR_CANT,
 				     "the hypervisor reports no times. Steal: %s. "
-				     "Xen's runstates: %s. VMware's clocks: rdpmc faults",
-				     no_steal, no_runstates->message);
+				     "Xen's runstates: %s. VMware's clocks: %s",
+				     no_steal, no_runstates->message,
+				     hv->read_cpuid(0, 0).a ? "rdpmc faults" : "only x86 has them");
 	else
 		err = vmop_stat_meter_run(&meter, settings, writer, ret_status);
 	vmop_error_destroy(no_runstates);

@@ -82,8 +82,6 @@ static bool read_own(struct vmop_hv_runstates *runstates, uint32_t number, struc
 struct vmop_error *vmop_hv_runstates_open(const struct vmop_hv *hv, struct vmop_hv_runstates **ret)
 {
 	struct vcpu vcpu;
-	if (hv->kind != VMOP_HV_XEN)
-		return vmop_error_new(VMOP_ERROR_CANT, "this is no domain of Xen");
 	_cleanup_(runstates_cleanup) struct vmop_hv_runstates *runstates =
 		calloc(1, sizeof(*runstates));
 	if (!runstates)

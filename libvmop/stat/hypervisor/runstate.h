@@ -15,7 +15,10 @@
 
 struct vmop_hv_runstates;
 
-/* Open Xen. The caller closes *ret. The error has the reason why runstates are not known. */
+/*
+ * Open Xen, on which hv has found this machine to run (VMOP_HV_XEN). The caller closes *ret. The
+ * error has the reason why runstates are not known.
+ */
 struct vmop_error *vmop_hv_runstates_open(const struct vmop_hv *hv, struct vmop_hv_runstates **ret);
 void vmop_hv_runstates_close(struct vmop_hv_runstates *runstates); /* NULL is allowed */
 

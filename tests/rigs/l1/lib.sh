@@ -54,8 +54,10 @@ start_guest() {
 	if [ "$(uname -m)" = aarch64 ]; then
 		program=qemu-system-aarch64 machine=virt,gic-version=3 blk=virtio-blk-device
 		boot=vmlinuz console=ttyAMA0
+		disks="disk truth" # the kernel finds the last one first
 	else
 		program=qemu-system-x86_64 machine=pc blk=virtio-blk-pci console=ttyS0
+		disks="truth disk"
 	fi
 	if [ "$ram" = file ]; then
 		set -- -object "memory-backend-file,id=ram,size=${memory}M,mem-path=/dev/shm/$name,share=on"
@@ -63,8 +65,11 @@ start_guest() {
 	else
 		set --
 	fi
-	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
-	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
+	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe"
+	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on"
+	for drive in $disks; do
+		[ "$drive$disk" = disk ] || set -- "$@" -device "$blk,drive=$drive"
+	done
 	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
 	[ -z "$cid" ] || words="$words rig.vsock=1"
 	[ "$serial" = 0 ] || set -- "$@" -device virtio-serial-pci \

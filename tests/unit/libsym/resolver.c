@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -525,6 +526,40 @@ static void the_next_run_finds_the_symbols_in_the_cache(void **state)
 	assert_int_equal(run("rm -r @cache"), 0);
 }
 
+/* A caller's file in the cache comes back, within its bounds. */
+static void files_of_the_caller_are_kept(void **state)
+{
+	(void)state;
+	const char text[] = "sums of a session";
+	size_t len_bytes = 0;
+	struct outcome outcome = resolve_cached("none");
+	assert_true(vmop_resolver_has_cache(outcome.resolver));
+	assert_null(vmop_resolver_map(outcome.resolver, "sums", 100, &len_bytes));
+	vmop_resolver_keep(outcome.resolver, "sums", "another", 8);
+	vmop_resolver_keep(outcome.resolver, "sums", text, sizeof(text));
+	vmop_resolver_destroy(outcome.resolver);
+	outcome = resolve_cached("none");
+	assert_null(vmop_resolver_map(outcome.resolver, "sums", sizeof(text) - 1, &len_bytes));
+	const void *bytes = vmop_resolver_map(outcome.resolver, "sums", sizeof(text), &len_bytes);
+	assert_non_null(bytes);
+	assert_int_equal(len_bytes, sizeof(text));
+	assert_memory_equal(bytes, text, sizeof(text));
+	assert_int_equal(munmap((void *)bytes, len_bytes), 0);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("chmod 666 @cache/symbols/sums"), 0);
+	outcome = resolve_cached("none"); /* another user could have changed it */
+	assert_null(vmop_resolver_map(outcome.resolver, "sums", sizeof(text), &len_bytes));
+	vmop_resolver_destroy(outcome.resolver);
+	const struct vmop_resolver_options options = {0};
+	const struct vmop_image_ref ref = ref_of(in_dir("none"), BUILD_ID);
+	outcome = resolve(&options, &ref);
+	assert_false(vmop_resolver_has_cache(outcome.resolver));
+	vmop_resolver_keep(outcome.resolver, "sums", text, sizeof(text));
+	assert_null(vmop_resolver_map(outcome.resolver, "sums", 100, &len_bytes));
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("rm -r @cache"), 0);
+}
+
 /* A damaged table is made again from the program while symbols are looked up, and kept again. */
 static void a_damaged_table_is_made_again(void **state)
 {
@@ -635,6 +670,7 @@ int main(void)
 		cmocka_unit_test(kernel_text_is_read_for_addresses_alone),
 		cmocka_unit_test(the_vdso_is_our_own),
 		cmocka_unit_test(the_next_run_finds_the_symbols_in_the_cache),
+		cmocka_unit_test(files_of_the_caller_are_kept),
 		cmocka_unit_test(a_damaged_table_is_made_again),
 		cmocka_unit_test(files_of_other_users_are_not_cached),
 		cmocka_unit_test(files_without_build_id_are_known_by_their_identity),

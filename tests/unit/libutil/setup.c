@@ -162,7 +162,7 @@ static void defaults(void **state)
 	assert_int_equal(setup.flush_ns, 1000000000);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_OFF);
 	assert_int_equal(setup.stacks.max_frames, VMOP_STACK_FRAMES_MAX);
-	assert_int_equal(setup.session_mode, 0644);
+	assert_int_equal(setup.session_mode, 0640);
 	assert_null(setup.vmlinux);
 	assert_null(setup.xen);
 	assert_int_equal(setup.active_domains.n, 0);
@@ -239,11 +239,11 @@ static void bad_lines(void **state)
 	refused("rollup = soon\n", "soon", "10m,1d");
 	refused("rollup = 10m,soon\n", "soon", "10m,1d");
 	refused("rollup = 1s,1d\n", "1s", "1m");
-	refused("session-mode = 0777\n", "0777", "0644");
-	refused("session-mode = 0660\n", "0660", "0644");
-	refused("session-mode = 0646\n", "0646", "0644");
-	refused("session-mode = 044\n", "044", "0644");
-	refused("session-mode = rw\n", "rw", "0644");
+	refused("session-mode = 0777\n", "0777", "0640");
+	refused("session-mode = 0660\n", "0660", "0640");
+	refused("session-mode = 0646\n", "0646", "0640");
+	refused("session-mode = 044\n", "044", "0640");
+	refused("session-mode = rw\n", "rw", "0640");
 	refused("guest-cpu = 100.1\n", "100.1", "0 and 100%");
 	refused("guest-cpu = 5%%\n", "5%%", "0 and 100%");
 	refused("off-cpu = often\n", "often", "off");

@@ -174,6 +174,56 @@ static void a_page_that_cannot_be_made_again_has_no_symbols(void **state)
 	vmop_symtab_destroy(table);
 }
 
+/* Known runs are found without the file, and their symbols are those of other runs. */
+static void known_runs_need_no_file(void **state)
+{
+	(void)state;
+	enum { N_KNOWN = 500, END = 6 * MANY };
+	struct vmop_symtab *table = make_table(MANY);
+	struct copy copy, whole;
+	struct vmop_symtab_known *known = calloc(N_KNOWN, sizeof(*known));
+	size_t n = 0;
+	copy_table(table, &whole);
+	copy_table(table, &copy);
+	for (uint64_t offset = 0; offset < END && n < N_KNOWN;) {
+		struct vmop_symtab_run run = vmop_symtab_find_run(table, offset);
+		known[n] = (struct vmop_symtab_known){
+			.start = run.start, .end = run.end, .index = VMOP_SYMTAB_NO_INDEX};
+		if (run.symbol) {
+			struct vmop_symtab_run same = vmop_symtab_find_run(whole.symtab, offset);
+			known[n].symbol = *run.symbol;
+			known[n].index = vmop_symtab_index_of(table, run.symbol);
+			while (known[known[n].first].index != known[n].index)
+				known[n].first++;
+			assert_int_equal(vmop_symtab_index_of(whole.symtab, same.symbol),
+					 known[n].index);
+		}
+		n++;
+		offset = run.end + (n % 3 ? 0 : 40); /* some are not known */
+	}
+	assert_int_equal(n, N_KNOWN);
+	vmop_symtab_set_known(copy.symtab, known, n);
+	vmop_symtab_set_known(table, known, n); /* does nothing */
+	assert_equal_runs(table, copy.symtab, END);
+	vmop_symtab_destroy(copy.symtab);
+	copy_table(table, &copy);
+	vmop_symtab_set_known(copy.symtab, known, n);
+	memset(copy.start + copy.layout.parts_at[0], 'x',
+	       copy.layout.end - copy.layout.parts_at[0]);
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_symtab_run run = vmop_symtab_find_run(copy.symtab, known[i].end - 1);
+		assert_int_equal(run.start, known[i].start);
+		assert_int_equal(!run.symbol, known[i].index == VMOP_SYMTAB_NO_INDEX);
+		for (size_t j = 0; run.symbol && j < i; j++)
+			assert_true(known[j].index != known[i].index ||
+				    vmop_symtab_find(copy.symtab, known[j].start) == run.symbol);
+	}
+	vmop_symtab_destroy(copy.symtab);
+	vmop_symtab_destroy(whole.symtab);
+	vmop_symtab_destroy(table);
+	free(known);
+}
+
 /* Indexes and positions that lead out of the table, and circles, end. */
 static void nonsense_is_bounded(void **state)
 {
@@ -210,6 +260,7 @@ int main(void)
 		cmocka_unit_test(look_ups_are_equal),
 		cmocka_unit_test(a_damaged_page_is_made_again),
 		cmocka_unit_test(a_page_that_cannot_be_made_again_has_no_symbols),
+		cmocka_unit_test(known_runs_need_no_file),
 		cmocka_unit_test(nonsense_is_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,15 +92,36 @@ static bool is_kept(void)
 static void a_table_comes_back(void **state)
 {
 	(void)state;
+	uint64_t last_identity = 0;
 	for (unsigned n = 0; n <= 5000; n += 1000) {
 		struct vmop_symtab *table = make_table(n, n), *loaded = NULL;
+		assert_int_equal(vmop_symtab_identity(table), 0);
 		vmop_symbol_cache_save(&cache, &key, false, table);
 		assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
 		assert_non_null(loaded);
 		assert_equal(table, loaded);
+		assert_int_equal(vmop_symtab_identity(loaded), vmop_symtab_identity(table));
+		assert_true(vmop_symtab_identity(loaded) != last_identity);
+		last_identity = vmop_symtab_identity(loaded);
 		vmop_symtab_destroy(loaded);
 		vmop_symtab_destroy(table);
 	}
+}
+
+/* The same symbols have one identity, whenever they were saved; others have another one. */
+static void an_identity_is_of_the_symbols(void **state)
+{
+	(void)state;
+	uint64_t identities[3];
+	for (unsigned i = 0; i < 3; i++) {
+		struct vmop_symtab *table = make_table(1000, i / 2);
+		vmop_symbol_cache_save(&cache, &key, i == 1, table);
+		identities[i] = vmop_symtab_identity(table);
+		assert_true(identities[i] != 0);
+		vmop_symtab_destroy(table);
+	}
+	assert_int_equal(identities[0], identities[1]);
+	assert_true(identities[1] != identities[2]);
 }
 
 /* A table without damage is not written again. */
@@ -374,6 +395,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_table_comes_back),
+		TEST(an_identity_is_of_the_symbols),
 		TEST(a_loaded_table_is_not_saved),
 		TEST(a_removed_table_is_missing),
 		TEST(keys_do_not_mix),
