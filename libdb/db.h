@@ -47,7 +47,8 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret);
 
 /*
  * Create the session file `name` in dir with the permissions `mode`.  The file and SQLite's files
- * beside it never have other permissions.  Messages contain path.  dir may be closed afterwards.
+ * beside it have mode 0600 until this process has the locks of a writer, which it keeps.  Messages
+ * contain path.  dir may be closed afterwards.
  */
 struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
 				     mode_t mode, struct vmop_db **ret);

@@ -296,8 +296,8 @@ static int keep_writer_locks(int fd, int op, ...)
 	void *arg = va_arg(args, void *);
 	va_end(args);
 	const struct flock *lock = arg;
-	if (op == F_SETLK && lock->l_type == F_UNLCK && lock->l_whence == SEEK_SET &&
-	    lock->l_len > 0 && lock->l_start >= FIRST_WRITER_BYTE &&
+	if ((op == F_SETLK || op == F_SETLKW) && lock->l_type == F_UNLCK &&
+	    lock->l_whence == SEEK_SET && lock->l_len > 0 && lock->l_start >= FIRST_WRITER_BYTE &&
 	    lock->l_start <= LAST_WRITER_BYTE)
 		return unlock_rest(fd, op, lock);
 	return fcntl(fd, op, arg);
