@@ -103,9 +103,6 @@ struct vmop_symtab_backing {
 struct vmop_error *vmop_symtab_create_backed(const struct vmop_symtab_backing *backing,
 					     void *backing_arg, struct vmop_symtab **ret);
 
-/* Set what vmop_symtab_identity returns. */
-void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity);
-
 /* Return the table's backing_arg if it has that backing, or NULL. */
 void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,
 			    const struct vmop_symtab_backing *backing);

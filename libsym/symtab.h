@@ -54,9 +54,10 @@ struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, ui
 
 /*
  * Return a number that another table has only if it finds the same symbols, or 0: not known. Tables
- * that are in the cache have one.
+ * that are in the cache have one, and those that got one from vmop_symtab_set_identity.
  */
 uint64_t vmop_symtab_identity(const struct vmop_symtab *symtab);
+void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity);
 
 /* Return the index, among vmop_symtab_symbols(), of a symbol that the table found. */
 uint32_t vmop_symtab_index_of(const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);

@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -86,15 +87,39 @@ static bool find_listener(const char *root, uint32_t pid, struct listener *ret)
 }
 
 /*
- * Open the folder of the socket in the file system of the process. A path from there is short, as
- * sun_path must be.
+ * Open the file of a socket as the process sees it, without a connection. Links cannot leave the
+ * process's file system; with no_links there must be none.
  */
-static int open_folder(const char *root, uint32_t pid, const char *path)
+static int open_file(const char *root, uint32_t pid, const char *path, bool no_links)
 {
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof(folder), "%s/proc/%" PRIu32 "/root%.*s", root, pid,
-		 (int)(strrchr(path, '/') - path), path);
-	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char root_path[64];
+	const struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+			   (no_links ? RESOLVE_NO_SYMLINKS : 0),
+	};
+	snprintf(root_path, sizeof(root_path), "%s/proc/%" PRIu32 "/root", root, pid);
+	_cleanup_close_ int root_fd = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd < 0 ? -1 : (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+/*
+ * Return whether the process itself listens at the other end, or a manager that has passed the
+ * socket to it: then root's, and at a path without links, which a user of the process's file system
+ * could have laid.
+ */
+static bool is_of(const char *root, uint32_t pid, const char *path, int socket_fd, int file_fd)
+{
+	struct ucred peer;
+	struct stat there, linkless;
+	socklen_t len = sizeof(peer);
+	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return false;
+	if (peer.pid == (pid_t)pid)
+		return true;
+	_cleanup_close_ int fd = peer.uid == 0 ? open_file(root, pid, path, true) : -1;
+	return fd >= 0 && fstat(fd, &linkless) == 0 && fstat(file_fd, &there) == 0 &&
+	       linkless.st_ino == there.st_ino && linkless.st_dev == there.st_dev;
 }
 
 static struct vmop_error *no_connection(const char *path, int error)
@@ -114,17 +139,20 @@ struct vmop_error *vmop_active_serial_dial(const char *root, uint32_t vmm_pid, i
 	*ret_fd = -1;
 	if (!find_listener(root, vmm_pid, &listener))
 		return NULL;
-	_cleanup_close_ int folder = open_folder(root, vmm_pid, listener.path);
-	if (folder < 0)
+	_cleanup_close_ int file = open_file(root, vmm_pid, listener.path, false);
+	if (file < 0)
 		return no_connection(listener.path, errno);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
-		 VMOP_ACTIVE_SERIAL_NAME);
+	/* This path is short enough for an address. */
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return no_connection(listener.path, errno);
 	/* The VMM listened there before the connection, and still does. */
-	if (has_open(root, vmm_pid, listener.inode))
-		*ret_fd = vmop_steal_fd(&fd);
+	if (!has_open(root, vmm_pid, listener.inode) ||
+	    !is_of(root, vmm_pid, listener.path, fd, file))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: another process listens there",
+				      listener.path);
+	*ret_fd = vmop_steal_fd(&fd);
 	return NULL;
 }
 

@@ -13,7 +13,8 @@
  *     rule): roll-ups move samples within them, and retention changes their start;
  *   - the file is unchanged, by size and times, if the session had ended;
  *   - each image has the symbol table by whose runs its cells were added up.
- * Cells of images whose symbols are in the session, which can still change, keep their offsets.
+ * Cells of the host's kernel, whose sampled symbols grow with the session, keep their offsets.
+ * While generated code gets new names, each report walks over the whole session.
  */
 #ifndef VMOP_OPREPORT_QUERY_KEPT_SUMS_H
 #define VMOP_OPREPORT_QUERY_KEPT_SUMS_H

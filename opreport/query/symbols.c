@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include <xxhash.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -131,6 +132,21 @@ static const char *why_none_stored(enum vmop_image_kind kind)
 	}
 }
 
+/* Return the identity of n stored symbols, whose names follow them in a block of block_bytes. */
+static uint64_t identity_of(const struct vmop_symbol *symbols, size_t n, size_t block_bytes)
+{
+	const size_t array_bytes = n * sizeof(*symbols);
+	XXH64_hash_t hash = XXH3_64bits((const char *)symbols + array_bytes,
+					block_bytes > array_bytes ? block_bytes - array_bytes : 0);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t numbers[] = {hash, symbols[i].offset, symbols[i].len_bytes,
+					    (unsigned char)symbols[i].type,
+					    (uint64_t)(symbols[i].name - (const char *)symbols)};
+		hash = XXH3_64bits(numbers, sizeof(numbers));
+	}
+	return hash ? hash : 1;
+}
+
 static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 				      const struct vmop_image_item *item,
 				      struct image_symbols *image)
@@ -154,10 +170,13 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 	symbols->stored_bytes += bytes + n * SPAN_BYTES;
 	if (symbols->stored_bytes > VMOP_SYMBOLS_MAX_BYTES)
 		symbols->stored_bytes = VMOP_SYMBOLS_MAX_BYTES;
+	uint64_t identity = identity_of(stored, n, bytes);
 	err = vmop_symtab_adopt(stored, n, &image->adopted);
 	image->symtab = image->adopted;
 	if (!err)
 		err = vmop_db_has_sampled_symbols(db, item->id, &image->is_sampled);
+	if (!err && !image->is_sampled) /* these grow with the session */
+		vmop_symtab_set_identity(image->adopted, identity);
 	return err;
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -92,6 +93,7 @@ static void begin_vmm(const char *name)
 	assert_int_equal(pipe(ready), 0);
 	vmm = fork();
 	if (vmm == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives a test that fails */
 		signal(SIGPIPE, SIG_IGN);
 		int listener = listen_at(name);
 		if (write(ready[1], "r", 1) != 1)
@@ -179,6 +181,68 @@ static void a_long_path(void **state)
 		    sizeof(((struct sockaddr_un *)NULL)->sun_path));
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
 	memcpy(dir, before, sizeof(dir));
+	int fd = dial(vmm);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/*
+ * A user's VMM lays a link in the way to its socket, so that another guest's is connected. A link
+ * to a folder of its own is none of this.
+ */
+static void a_link_to_another(void **state)
+{
+	char base[sizeof(dir)], own[sizeof(dir) + 8], moved[sizeof(dir) + 8],
+		victim[sizeof(dir) + 8];
+	int fd;
+	(void)state;
+	memcpy(base, dir, sizeof(dir));
+	snprintf(own, sizeof(own), "%s/own", base);
+	snprintf(moved, sizeof(moved), "%s/moved", base);
+	snprintf(victim, sizeof(victim), "%s/victim", base);
+	assert_int_equal(mkdir(own, 0755) | mkdir(victim, 0755), 0);
+	strcat(dir, "/victim");
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	pid_t other = vmm;
+	snprintf(dir, sizeof(dir), "%.80s/own", base);
+	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
+	memcpy(dir, base, sizeof(dir));
+	fd = dial(vmm);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(rename(own, moved), 0);
+	assert_int_equal(symlink("moved", own), 0);
+	fd = dial(vmm);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(unlink(own), 0);
+	assert_int_equal(symlink(victim, own), 0);
+	struct vmop_error *err = vmop_active_serial_dial("", (uint32_t)vmm, &fd);
+	assert_int_equal(fd, -1);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "another process listens there"));
+	vmop_error_destroy(err);
+	fd = dial(other);
+	assert_true(fd >= 0);
+	close(fd);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
+/* As libvirt: the socket is made by root's manager, which passes it to the VMM and goes on. */
+static void a_socket_of_a_manager(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	int listener = listen_at(VMOP_ACTIVE_SERIAL_NAME);
+	vmm = fork();
+	if (vmm == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives a test that fails */
+		signal(SIGPIPE, SIG_IGN);
+		serve(listener);
+	}
+	close(listener);
 	int fd = dial(vmm);
 	assert_true(fd >= 0);
 	close(fd);
@@ -388,8 +452,14 @@ static void the_port_of_a_guest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_socket_of_the_port),	TEST(another_name), TEST(a_long_path),
-		TEST(a_socket_of_another_user), TEST(a_channel),    TEST(nobody_there),
+		TEST(the_socket_of_the_port),
+		TEST(another_name),
+		TEST(a_long_path),
+		TEST(a_link_to_another),
+		TEST(a_socket_of_a_manager),
+		TEST(a_socket_of_another_user),
+		TEST(a_channel),
+		TEST(nobody_there),
 		TEST(the_port_of_a_guest),
 	};
 	signal(SIGPIPE, SIG_IGN);
