@@ -211,6 +211,20 @@ static struct vmop_error *open_all_to_readers(const struct target *target, mode_
 	return err ? err : open_to_readers(target, "", mode);
 }
 
+/*
+ * Write the WAL and read it once. This makes the -shm, takes the writer's locks, and sets the first
+ * read mark: with none, read locks of another user on all five would keep SQLite from setting one,
+ * and so from reading. Setting the version to its own value changes nothing.
+ */
+static struct vmop_error *use_wal(struct vmop_db *db)
+{
+	char sql[128];
+	snprintf(sql, sizeof(sql),
+		 "BEGIN IMMEDIATE; PRAGMA user_version=%d; COMMIT; SELECT 1 FROM sqlite_schema",
+		 (int)VMOP_DB_SCHEMA_VERSION);
+	return exec(db, sql);
+}
+
 struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
 				     mode_t mode, struct vmop_db **ret)
 {
@@ -228,9 +242,8 @@ struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *nam
 		db->version = VMOP_DB_SCHEMA_VERSION;
 		err = lay_down(db);
 	}
-	/* The first look at the WAL makes the -shm and takes the writer's locks. */
 	if (!err)
-		err = exec(db, "SELECT 1 FROM sqlite_schema");
+		err = use_wal(db);
 	if (!err)
 		err = open_all_to_readers(&target, mode);
 	if (err) {
