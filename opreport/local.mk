@@ -66,6 +66,8 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/identity.c opreport/query/identity.h \
 	opreport/query/idle.c opreport/query/idle.h \
 	opreport/query/kept-file.c opreport/query/kept-file.h \
+	opreport/query/kept-images.c opreport/query/kept-images.h \
+	opreport/query/kept-state.c opreport/query/kept-state.h \
 	opreport/query/kept-sums.c opreport/query/kept-sums.h \
 	opreport/output/output.c opreport/output/output.h \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \

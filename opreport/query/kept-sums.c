@@ -3,20 +3,16 @@
 #define HASH_NONFATAL_OOM 1
 #include "opreport/query/kept-sums.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <uthash.h>
-#include <xxhash.h>
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
-#include "libutil/clock.h"
 #include "opreport/query/kept-file.h"
+#include "opreport/query/kept-images.h"
+#include "opreport/query/kept-state.h"
 #include "opreport/query/run-memo.h"
 #include "opreport/query/take.h"
 
@@ -94,118 +90,19 @@ bool vmop_kept_sums_suit(const struct vmop_query_walk *walk, const struct vmop_d
 	       vmop_resolver_has_cache(vmop_symbols_resolver(walk->result->symbols));
 }
 
-/* ---- what the sums are of -------------------------------------------------------- */
-
-/* A file that was changed lately could be changed again without another time. */
-#define SETTLED_S 3
-
-/* Set state->session, and the file's facts if the session has ended. Return false: not known. */
-static bool identify(const struct vmop_query_walk *walk, const struct vmop_db *db,
-		     struct vmop_kept_state *state)
-{
-	const struct vmop_session_facts *facts = &walk->result->catalog.sessions[walk->session];
-	const struct stat *file = vmop_db_snapshot_file(db);
-	if (!file || !facts->start_ns)
-		return false;
-	const uint64_t numbers[] = {file->st_dev, file->st_ino, facts->start_ns};
-	XXH128_hash_t hash = XXH3_128bits(numbers, sizeof(numbers));
-	const char *const texts[] = {facts->hostname, facts->kernel, facts->machine, facts->vmop};
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		hash = XXH3_128bits_withSeed(texts[i], strlen(texts[i]), hash.low64 ^ hash.high64);
-	state->session[0] = hash.low64;
-	state->session[1] = hash.high64;
-	if (!facts->is_finished)
-		return true;
-	state->file_len_bytes = (uint64_t)file->st_size;
-	state->mtime_ns =
-		(uint64_t)file->st_mtim.tv_sec * VMOP_NS_PER_S + (uint64_t)file->st_mtim.tv_nsec;
-	state->ctime_ns =
-		(uint64_t)file->st_ctim.tv_sec * VMOP_NS_PER_S + (uint64_t)file->st_ctim.tv_nsec;
-	return true;
-}
-
-static bool is_settled(const struct vmop_kept_state *state)
-{
-	uint64_t last_ns = state->mtime_ns > state->ctime_ns ? state->mtime_ns : state->ctime_ns;
-	return last_ns + SETTLED_S * VMOP_NS_PER_S < (uint64_t)time(NULL) * VMOP_NS_PER_S;
-}
-
-static void name_file(const struct vmop_kept_state *state, char ret[40])
-{
-	snprintf(ret, 40, "sums-%016" PRIx64 "%016" PRIx64, state->session[0], state->session[1]);
-}
-
-struct spans {
-	struct vmop_kept_state all, kept; /* kept: within [first, last] */
-	uint32_t first, last;
-	bool is_good;
-};
-
-static void widen(struct vmop_kept_state *span, const struct vmop_db_interval *interval)
-{
-	uint64_t end_ns = interval->start_ns + interval->len_ns;
-	bool is_first = !span->last;
-	if (is_first || interval->id < span->first)
-		span->first = interval->id;
-	if (interval->id > span->last)
-		span->last = interval->id;
-	if (is_first || interval->start_ns < span->start_ns)
-		span->start_ns = interval->start_ns;
-	if (end_ns > span->end_ns)
-		span->end_ns = end_ns;
-}
-
-static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval *interval)
-{
-	struct spans *spans = arg;
-	/* A greater id is a summary's. */
-	spans->is_good &= interval->id > 0 && interval->id <= INT32_MAX;
-	widen(&spans->all, interval);
-	if (interval->id <= spans->last)
-		widen(&spans->kept, interval);
-	return NULL;
-}
-
-/* Set the span of sums->now, and forget the file unless its span is still one of intervals. */
-static struct vmop_error *compare_spans(struct vmop_kept_sums *sums, struct vmop_db *db)
-{
-	const struct vmop_kept_state *kept = &sums->file.state;
-	struct spans spans = {.last = sums->mapped ? kept->last : 0, .is_good = true};
-	struct vmop_error *err = vmop_db_each_interval(db, add_interval, &spans);
-	if (err)
-		return err;
-	sums->now.first = spans.all.first;
-	sums->now.last = spans.all.last;
-	sums->now.start_ns = spans.all.start_ns;
-	sums->now.end_ns = spans.all.end_ns;
-	if (!spans.is_good || !spans.all.last)
-		sums->now.session[0] = sums->now.session[1] = 0;
-	if (!spans.is_good || spans.kept.first != kept->first ||
-	    spans.kept.start_ns != kept->start_ns || spans.kept.end_ns != kept->end_ns)
-		forget_file(sums);
-	return NULL;
-}
-
-static bool is_same_file(const struct vmop_kept_state *kept, const struct vmop_kept_state *now)
-{
-	if (memcmp(kept->session, now->session, sizeof(kept->session)) != 0)
-		return false;
-	return !kept->file_len_bytes ||
-	       (kept->file_len_bytes == now->file_len_bytes && kept->mtime_ns == now->mtime_ns &&
-		kept->ctime_ns == now->ctime_ns);
-}
+/* ---- the file -------------------------------------------------------------------- */
 
 /* Map the kept file, if there is one of this session. */
 static void map_file(struct vmop_kept_sums *sums)
 {
-	char name[40];
-	name_file(&sums->now, name);
+	char name[VMOP_KEPT_NAME_BYTES];
+	vmop_kept_state_name(&sums->now, name);
 	sums->mapped =
 		(void *)vmop_resolver_map(vmop_symbols_resolver(sums->walk->result->symbols), name,
 					  VMOP_KEPT_FILE_MAX_BYTES, &sums->mapped_len_bytes);
 	if (sums->mapped &&
 	    (!vmop_kept_file_parse(sums->mapped, sums->mapped_len_bytes, &sums->file) ||
-	     !is_same_file(&sums->file.state, &sums->now)))
+	     !vmop_kept_state_is_same_file(&sums->file.state, &sums->now)))
 		forget_file(sums);
 }
 
@@ -482,153 +379,6 @@ static struct vmop_error *pass(struct vmop_query_walk *walk, const struct vmop_d
 
 /* ---- keep ------------------------------------------------------------------------ */
 
-/* The parts of a file that are made from the sums. */
-struct making {
-	struct vmop_kept_image *images;
-	struct vmop_kept_run *runs;
-	char *names;
-	size_t n_images, images_capacity, n_runs, runs_capacity, len_bytes, names_capacity;
-};
-
-static void making_deinit(struct making *making)
-{
-	free(making->images);
-	free(making->runs);
-	free(making->names);
-}
-
-static int compare_runs(const void *a, const void *b)
-{
-	const struct vmop_kept_run *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static bool add_name(struct making *making, const char *name, uint32_t *ret)
-{
-	size_t bytes = strlen(name) + 1;
-	if (making->len_bytes + bytes > VMOP_KEPT_FILE_MAX_BYTES ||
-	    !vmop_array_reserve(making->names, making->names_capacity, making->len_bytes + bytes))
-		return false;
-	*ret = (uint32_t)making->len_bytes;
-	memcpy(making->names + making->len_bytes, name, bytes);
-	making->len_bytes += bytes;
-	return true;
-}
-
-/* Add the runs of a place's cells. */
-static bool add_runs(struct making *making, const struct place *place,
-		     const struct vmop_db_cell *cells, size_t n)
-{
-	if (!vmop_array_reserve(making->runs, making->runs_capacity, making->n_runs + n))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		struct vmop_symtab_run run = vmop_symtab_find_run(place->symtab, cells[i].offset);
-		struct vmop_kept_run *kept = &making->runs[making->n_runs++];
-		*kept = (struct vmop_kept_run){
-			.start = run.start, .end = run.end, .index = VMOP_SYMTAB_NO_INDEX};
-		if (!run.symbol)
-			continue;
-		kept->offset = run.symbol->offset;
-		kept->len_bytes = run.symbol->len_bytes;
-		kept->index = vmop_symtab_index_of(place->symtab, run.symbol);
-		kept->type = (unsigned char)run.symbol->type;
-		if (!add_name(making, run.symbol->name, &kept->name))
-			return false;
-	}
-	return true;
-}
-
-/* A run by its symbol's index, to find the first run of each symbol. */
-struct run_of {
-	uint32_t index, run;
-};
-
-static int compare_indexes(const void *a, const void *b)
-{
-	const struct run_of *x = a, *y = b;
-	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
-	return (x->run > y->run) - (x->run < y->run);
-}
-
-/* Set `first` of the n runs of an image. Return false without memory. */
-static bool find_firsts(struct vmop_kept_run *runs, size_t n)
-{
-	_cleanup_free_ struct run_of *by_index = malloc((n + 1) * sizeof(*by_index));
-	if (!by_index)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		by_index[i] = (struct run_of){runs[i].index, (uint32_t)i};
-	qsort(by_index, n, sizeof(*by_index), compare_indexes);
-	for (size_t i = 0; i < n; i++) {
-		bool is_further = i && by_index[i - 1].index == by_index[i].index;
-		runs[by_index[i].run].first =
-			is_further ? runs[by_index[i - 1].run].first : by_index[i].run;
-	}
-	return true;
-}
-
-/* Sort the runs from `first` on, and drop those that several places have. */
-static void sort_runs(struct making *making, size_t first)
-{
-	struct vmop_kept_run *runs = making->runs + first;
-	size_t n = making->n_runs - first, kept = 0;
-	qsort(runs, n, sizeof(*runs), compare_runs);
-	for (size_t i = 0; i < n; i++)
-		if (!kept || runs[kept - 1].start != runs[i].start)
-			runs[kept++] = runs[i];
-	making->n_runs = first + kept;
-}
-
-/* Add the image of places[first] with the runs of all its places. */
-static bool add_image(struct making *making, const struct vmop_kept_sums *sums, size_t first,
-		      const struct vmop_db_cell *const *cells, const struct vmop_kept_place *places)
-{
-	const struct place *of = sums->places[first];
-	struct vmop_image_id id = of->key.image;
-	size_t first_run = making->n_runs;
-	if (!vmop_array_reserve(making->images, making->images_capacity, making->n_images + 1))
-		return false;
-	for (size_t i = first; i < sums->n_places && of->symtab; i++)
-		if (vmop_image_id_equals(sums->places[i]->key.image, id) &&
-		    !add_runs(making, sums->places[i], cells[i], places[i].n_cells))
-			return false;
-	sort_runs(making, first_run);
-	if (!find_firsts(making->runs + first_run, making->n_runs - first_run))
-		return false;
-	making->images[making->n_images++] = (struct vmop_kept_image){
-		.image = id,
-		.n_runs = (uint32_t)(making->n_runs - first_run),
-		.identity = of->symtab ? vmop_symtab_identity(of->symtab) : VMOP_KEPT_NO_SYMBOLS,
-	};
-	return true;
-}
-
-static bool has_image(const struct making *making, struct vmop_image_id id)
-{
-	for (size_t i = 0; i < making->n_images; i++)
-		if (vmop_image_id_equals(making->images[i].image, id))
-			return true;
-	return false;
-}
-
-/* Make the images with their runs and names. */
-static bool make_images(struct making *making, const struct vmop_kept_sums *sums,
-			const struct vmop_kept_place *places, const struct vmop_db_cell *cells)
-{
-	_cleanup_free_ const struct vmop_db_cell **of_place =
-		calloc(sums->n_places + 1, sizeof(*of_place));
-	if (!of_place)
-		return false;
-	for (size_t i = 0; i < sums->n_places; cells += places[i++].n_cells)
-		of_place[i] = cells;
-	for (size_t i = 0; i < sums->n_places; i++)
-		if (!sums->places[i]->by_offset && !has_image(making, sums->places[i]->key.image) &&
-		    !add_image(making, sums, i, of_place, places))
-			return false;
-	return true;
-}
-
 /* Sort the cells of each place, so that the next report looks them up in their runs' order. */
 static bool sort_cells(const struct vmop_kept_sums *sums, const struct vmop_kept_place *places,
 		       struct vmop_db_cell *cells)
@@ -640,13 +390,28 @@ static bool sort_cells(const struct vmop_kept_sums *sums, const struct vmop_kept
 	return scratch != NULL;
 }
 
+/* Make the images with their runs and names. */
+static bool make_images(const struct vmop_kept_sums *sums, const struct vmop_kept_place *places,
+			const struct vmop_db_cell *cells, struct vmop_kept_images *images)
+{
+	_cleanup_free_ struct vmop_kept_source *sources =
+		calloc(sums->n_places + 1, sizeof(*sources));
+	for (size_t i = 0; i < sums->n_places && sources; cells += places[i++].n_cells)
+		sources[i] = (struct vmop_kept_source){.image = sums->places[i]->key.image,
+						       .symtab = sums->places[i]->symtab,
+						       .by_offset = sums->places[i]->by_offset,
+						       .cells = cells,
+						       .n_cells = places[i].n_cells};
+	return sources && vmop_kept_images_make(images, sources, sums->n_places);
+}
+
 static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 {
 	bool has_ended = sums->now.file_len_bytes != 0;
 	if (!(sums->now.session[0] | sums->now.session[1]) || sums->tally.left_out ||
 	    vmop_symbols_n_left_out(sums->walk->result->symbols))
 		return false;
-	if (has_ended && !is_settled(&sums->now))
+	if (has_ended && !vmop_kept_state_is_settled(&sums->now))
 		return false;
 	/* From then on, a change of the session shows in its file's times. */
 	if (sums->file.n_cells && has_ended && !sums->file.state.file_len_bytes)
@@ -658,33 +423,33 @@ static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 /* Keep the sums. Failures are ignored, except for the lack of memory in a symbol table. */
 static struct vmop_error *keep(struct vmop_kept_sums *sums)
 {
-	_cleanup_(making_deinit) struct making making = {0};
+	_cleanup_(vmop_kept_images_deinit) struct vmop_kept_images images = {0};
 	_cleanup_free_ struct vmop_kept_place *places = NULL;
 	_cleanup_free_ struct vmop_db_cell *cells = NULL;
 	size_t len_bytes;
-	char name[40];
+	char name[VMOP_KEPT_NAME_BYTES];
 	struct vmop_error *err = add_file(sums);
 	if (!err && sums->tally.left_out)
 		return NULL;
 	if (!err)
 		err = list_cells(sums, &places, &cells);
-	if (err || !sort_cells(sums, places, cells) || !make_images(&making, sums, places, cells))
+	if (err || !sort_cells(sums, places, cells) || !make_images(sums, places, cells, &images))
 		return err;
 	const struct vmop_kept_file file = {
 		.state = sums->now,
 		.places = places,
-		.images = making.images,
-		.runs = making.runs,
+		.images = images.items,
+		.runs = images.runs,
 		.cells = cells,
-		.names = making.names,
+		.names = images.names,
 		.n_places = sums->n_places,
-		.n_images = making.n_images,
-		.n_runs = making.n_runs,
+		.n_images = images.n,
+		.n_runs = images.n_runs,
 		.n_cells = sums->tally.n,
-		.names_len_bytes = making.len_bytes,
+		.names_len_bytes = images.names_len_bytes,
 	};
 	_cleanup_free_ void *bytes = vmop_kept_file_make(&file, &len_bytes);
-	name_file(&sums->now, name);
+	vmop_kept_state_name(&sums->now, name);
 	if (bytes)
 		vmop_resolver_keep(vmop_symbols_resolver(sums->walk->result->symbols), name, bytes,
 				   len_bytes);
@@ -704,10 +469,18 @@ static bool is_whole(const struct vmop_db_filter *filter)
 static struct vmop_error *find_file(struct vmop_kept_sums *sums, struct vmop_db *db,
 				    const struct vmop_db_filter *filter)
 {
-	if (identify(sums->walk, db, &sums->now))
+	const struct vmop_query_walk *walk = sums->walk;
+	bool is_same;
+	if (vmop_kept_state_identify(&walk->result->catalog.sessions[walk->session],
+				     vmop_db_snapshot_file(db), &sums->now))
 		map_file(sums);
-	struct vmop_error *err = compare_spans(sums, db);
-	return err ? err : compare_tables(sums, filter);
+	struct vmop_error *err =
+		vmop_kept_state_read_span(db, &sums->file.state, &sums->now, &is_same);
+	if (err)
+		return err;
+	if (!is_same)
+		forget_file(sums);
+	return compare_tables(sums, filter);
 }
 
 static struct vmop_error *walk_newer(struct vmop_kept_sums *sums, struct vmop_db *db,

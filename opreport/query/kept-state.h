@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What kept sums (kept-sums.h) are of: a session, and the intervals that they cover. */
+#ifndef VMOP_OPREPORT_QUERY_KEPT_STATE_H
+#define VMOP_OPREPORT_QUERY_KEPT_STATE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "libdb/db.h"
+#include "libutil/error.h"
+#include "opreport/query/catalog.h"
+#include "opreport/query/kept-file.h"
+
+/* The name of a session's file in the cache, with its NUL. */
+#define VMOP_KEPT_NAME_BYTES 40
+
+/*
+ * Set state->session, and the file's facts if the session has ended. file is of the session as it
+ * is read. Return false if the session can't be told from others: without file, or without a start.
+ */
+bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct stat *file,
+			      struct vmop_kept_state *state);
+
+void vmop_kept_state_name(const struct vmop_kept_state *state, char ret[VMOP_KEPT_NAME_BYTES]);
+
+/* Return whether kept sums are of this session, and of this state of its file if it had ended. */
+bool vmop_kept_state_is_same_file(const struct vmop_kept_state *kept,
+				  const struct vmop_kept_state *now);
+
+/*
+ * Set the span of now to all intervals of the session, and *ret_is_same to whether the intervals
+ * that kept sums cover still begin and end where they did. kept->last is 0 if nothing is kept. Set
+ * now->session to {0, 0} if its sums can't be kept: without intervals, or with damaged ids.
+ */
+struct vmop_error *vmop_kept_state_read_span(struct vmop_db *db, const struct vmop_kept_state *kept,
+					     struct vmop_kept_state *now, bool *ret_is_same);
+
+/* Return whether a later change of the file of an ended session would show in its times. */
+bool vmop_kept_state_is_settled(const struct vmop_kept_state *state);
+
+#endif
