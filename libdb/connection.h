@@ -82,7 +82,7 @@ struct vmop_db {
 	uint64_t work, max_work;
 
 	/* Facts of a reader's file from before the snapshot: see vmop_db_snapshot_file. */
-	struct stat snapshot_file;
+	struct statx snapshot_file;
 	bool has_snapshot_file;
 
 	struct vmop_visit *visit; /* the walk over chunks in progress */

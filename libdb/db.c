@@ -627,7 +627,7 @@ struct vmop_error *vmop_db_recover(const char *path)
 	return err ? err : vmop_db_recover_at(&dir, dir.file, path);
 }
 
-const struct stat *vmop_db_snapshot_file(const struct vmop_db *db)
+const struct statx *vmop_db_snapshot_file(const struct vmop_db *db)
 {
 	return db->has_snapshot_file ? &db->snapshot_file : NULL;
 }
@@ -636,8 +636,10 @@ struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 {
 	/* A file that another user can change is named by its descriptor, which is a link. */
 	const char *name = sqlite3_db_filename(db->sqlite, "main");
-	db->has_snapshot_file = !db->is_writer && name && lstat(name, &db->snapshot_file) == 0 &&
-				S_ISREG(db->snapshot_file.st_mode);
+	db->has_snapshot_file = !db->is_writer && name &&
+				statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW,
+				      STATX_BASIC_STATS | STATX_BTIME, &db->snapshot_file) == 0 &&
+				S_ISREG(db->snapshot_file.stx_mode);
 	struct vmop_error *err = exec(db, "BEGIN");
 	/* The snapshot begins with the first read. */
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");

@@ -346,11 +346,12 @@ struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *di
 				   bool (*goes_on)(void *arg, double share), void *arg);
 
 /*
- * Return the facts of a reader's file from before its snapshot began, or NULL if they are not
- * known: without a snapshot, or for a file that another user can change.
+ * Return the facts of a reader's file from before its snapshot began (STATX_BASIC_STATS, and
+ * STATX_BTIME where the file system has it), or NULL if they are not known: without a snapshot, or
+ * for a file that another user can change.
  */
-struct stat;
-const struct stat *vmop_db_snapshot_file(const struct vmop_db *db);
+struct statx;
+const struct statx *vmop_db_snapshot_file(const struct vmop_db *db);
 
 /* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/query/kept-file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -145,7 +146,7 @@ void *vmop_kept_file_make(const struct vmop_kept_file *file, size_t *ret_len_byt
 		if (numbers[i] > VMOP_KEPT_FILE_MAX_BYTES)
 			return NULL;
 	memcpy(header.magic, magic, sizeof(magic));
-	memcpy(header.version, PACKAGE_VERSION, strnlen(PACKAGE_VERSION, sizeof(header.version)));
+	snprintf(header.version, sizeof(header.version), "%s", PACKAGE_VERSION);
 	size_t len_bytes = file_bytes(&header);
 	char *bytes = len_bytes <= VMOP_KEPT_FILE_MAX_BYTES ? malloc(len_bytes) : NULL, *at = bytes;
 	if (!bytes)

@@ -92,44 +92,45 @@ static void sort_runs(struct vmop_kept_images *images, size_t first)
 	images->n_runs = first + kept;
 }
 
-/* Add the image of sources[0] with the runs of all its sources. */
+/* Add the image of the n sources, which all have it. */
 static bool add_image(struct vmop_kept_images *images, const struct vmop_kept_source *sources,
 		      size_t n)
 {
 	const struct vmop_symtab *symtab = sources[0].symtab;
-	struct vmop_image_id id = sources[0].image;
 	size_t first_run = images->n_runs;
 	if (!vmop_array_reserve(images->items, images->capacity, images->n + 1))
 		return false;
 	for (size_t i = 0; i < n && symtab; i++)
-		if (vmop_image_id_equals(sources[i].image, id) && !add_runs(images, &sources[i]))
+		if (!add_runs(images, &sources[i]))
 			return false;
 	sort_runs(images, first_run);
 	if (!find_firsts(images->runs + first_run, images->n_runs - first_run))
 		return false;
 	images->items[images->n++] = (struct vmop_kept_image){
-		.image = id,
+		.image = sources[0].image,
 		.n_runs = (uint32_t)(images->n_runs - first_run),
 		.identity = symtab ? vmop_symtab_identity(symtab) : VMOP_KEPT_NO_SYMBOLS,
 	};
 	return true;
 }
 
-static bool has_image(const struct vmop_kept_images *images, struct vmop_image_id id)
+static int compare_sources(const void *a, const void *b)
 {
-	for (size_t i = 0; i < images->n; i++)
-		if (vmop_image_id_equals(images->items[i].image, id))
-			return true;
-	return false;
+	const struct vmop_kept_source *x = a, *y = b;
+	return (x->image.number > y->image.number) - (x->image.number < y->image.number);
 }
 
-bool vmop_kept_images_make(struct vmop_kept_images *images, const struct vmop_kept_source *sources,
+bool vmop_kept_images_make(struct vmop_kept_images *images, struct vmop_kept_source *sources,
 			   size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!sources[i].by_offset && !has_image(images, sources[i].image) &&
-		    !add_image(images, sources + i, n - i))
+	qsort(sources, n, sizeof(*sources), compare_sources);
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && vmop_image_id_equals(sources[end].image, sources[i].image))
+			end++;
+		if (!sources[i].by_offset && !add_image(images, sources + i, end - i))
 			return false;
+	}
 	return true;
 }
 

@@ -27,10 +27,10 @@ struct vmop_kept_images {
 };
 
 /*
- * Make the images of the sources, each once, in the order of their first sources. *images is {0},
- * and has to be freed whatever is returned. Return false without memory, and for too many names.
+ * Make the images of the sources, each once; this sorts the sources. *images is {0}, and has to be
+ * freed whatever is returned. Return false without memory, and for too many names.
  */
-bool vmop_kept_images_make(struct vmop_kept_images *images, const struct vmop_kept_source *sources,
+bool vmop_kept_images_make(struct vmop_kept_images *images, struct vmop_kept_source *sources,
 			   size_t n);
 
 void vmop_kept_images_deinit(struct vmop_kept_images *images);

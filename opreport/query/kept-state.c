@@ -12,25 +12,30 @@
 /* A file that was changed lately could be changed again without another time. */
 #define SETTLED_S 3
 
-bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct stat *file,
+static uint64_t to_ns(struct statx_timestamp time)
+{
+	return (uint64_t)time.tv_sec * VMOP_NS_PER_S + time.tv_nsec;
+}
+
+bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct statx *file,
 			      struct vmop_kept_state *state)
 {
 	if (!file || !facts->start_ns)
 		return false;
-	const uint64_t numbers[] = {file->st_dev, file->st_ino, facts->start_ns};
+	bool has_birth = file->stx_mask & STATX_BTIME;
+	const uint64_t numbers[] = {file->stx_dev_major, file->stx_dev_minor, file->stx_ino,
+				    has_birth ? to_ns(file->stx_btime) : 0, facts->start_ns};
 	XXH128_hash_t hash = XXH3_128bits(numbers, sizeof(numbers));
 	const char *const texts[] = {facts->hostname, facts->kernel, facts->machine, facts->vmop};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		hash = XXH3_128bits_withSeed(texts[i], strlen(texts[i]), hash.low64 ^ hash.high64);
 	state->session[0] = hash.low64;
 	state->session[1] = hash.high64;
-	if (!facts->is_finished)
+	if (!facts->is_finished && has_birth)
 		return true;
-	state->file_len_bytes = (uint64_t)file->st_size;
-	state->mtime_ns =
-		(uint64_t)file->st_mtim.tv_sec * VMOP_NS_PER_S + (uint64_t)file->st_mtim.tv_nsec;
-	state->ctime_ns =
-		(uint64_t)file->st_ctim.tv_sec * VMOP_NS_PER_S + (uint64_t)file->st_ctim.tv_nsec;
+	state->file_len_bytes = file->stx_size;
+	state->mtime_ns = to_ns(file->stx_mtime);
+	state->ctime_ns = to_ns(file->stx_ctime);
 	return true;
 }
 

@@ -15,10 +15,12 @@
 #define VMOP_KEPT_NAME_BYTES 40
 
 /*
- * Set state->session, and the file's facts if the session has ended. file is of the session as it
- * is read. Return false if the session can't be told from others: without file, or without a start.
+ * Set state->session. Set the file's facts, too, if the session has ended, or if the file system
+ * does not tell when the file was made: another session could have been there, with the same inode.
+ * file is of the session as it is read. Return false if the session can't be told from others:
+ * without file, or without a start.
  */
-bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct stat *file,
+bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct statx *file,
 			      struct vmop_kept_state *state);
 
 void vmop_kept_state_name(const struct vmop_kept_state *state, char ret[VMOP_KEPT_NAME_BYTES]);

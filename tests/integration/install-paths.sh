@@ -61,6 +61,8 @@ while read -r text; do
 		"$state" | "$state"/* | "$etc" | "$etc"/* | "$run" | "$run"/*) ;;
 		/etc/cron.d/vmop | /etc/systemd/system/vmopd.service.d* | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
 		/local/domain/*) ;; # a path in xenstore
+		"$state"-guest | "$run"-guest) ;; # vmop-guest.service makes them, in a guest
+		"${run%/vmop}"/web1/org.vmop.0) ;; # an example: the administrator's
 		/vmopd | /vmopcontrol | /vmopreport | /vmoptop | /vmopannotate) ;; # follows a directory in capitals
 		*)
 			[ -e "$root$path" ] || [ -e "$root$path.so" ] ||
