@@ -85,7 +85,8 @@ static void sort_runs(struct vmop_kept_images *images, size_t first)
 {
 	struct vmop_kept_run *runs = images->runs + first;
 	size_t n = images->n_runs - first, kept = 0;
-	qsort(runs, n, sizeof(*runs), compare_runs);
+	if (n) /* of none, runs can be NULL */
+		qsort(runs, n, sizeof(*runs), compare_runs);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || runs[kept - 1].start != runs[i].start)
 			runs[kept++] = runs[i];
