@@ -15,6 +15,9 @@
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
+/* Descriptors of a process that are looked at. */
+#define DESCRIPTORS_MAX 4096
+
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 struct path {
@@ -82,6 +85,23 @@ bool vmop_procfs_pid(const char *name, uint32_t *ret)
 		return false;
 	*ret = (uint32_t)value;
 	return true;
+}
+
+bool vmop_procfs_has_open(const char *root, uint32_t pid,
+			  bool (*matches)(const void *arg, const char *target), const void *arg)
+{
+	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(root, "/proc/%u/fd", pid);
+	const struct dirent *entry;
+	for (unsigned n = 0; dir && n < DESCRIPTORS_MAX && (entry = readdir(dir)); n++) {
+		char target[256];
+		uint32_t fd;
+		if (vmop_procfs_pid(entry->d_name, &fd) &&
+		    vmop_procfs_readlink(root, target, sizeof(target), "/proc/%u/fd/%u", pid, fd) >
+			    0 &&
+		    matches(arg, target))
+			return true;
+	}
+	return false;
 }
 
 bool vmop_procfs_stat(const char *root, uint32_t pid, struct vmop_procfs_stat *ret)

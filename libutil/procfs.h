@@ -32,6 +32,13 @@ DIR *vmop_procfs_opendir(const char *root, const char *format, ...)
 /* Parse a directory entry's name as a pid. Return false if it is not one. */
 bool vmop_procfs_pid(const char *name, uint32_t *ret);
 
+/*
+ * Return whether a process has a file open whose name in /proc/PID/fd (proc(5)) matches. It looks
+ * at a bounded number of descriptors, and a name is cut after 255 bytes.
+ */
+bool vmop_procfs_has_open(const char *root, uint32_t pid,
+			  bool (*matches)(const void *arg, const char *target), const void *arg);
+
 /* The fields of /proc/PID/stat (proc(5)) that vmopd uses. */
 struct vmop_procfs_stat {
 	char comm[VMOP_COMM_BYTES];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/active/identify.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,8 +15,7 @@
 
 _Static_assert(VMOP_GUEST_PROBE_BYTES == VMOP_ACTIVE_NONCE_BYTES, "a probe reads the challenge");
 
-/* Descriptors of a VMM that are looked at. */
-#define DESCRIPTORS_MAX 4096
+/* How often the descriptors of a VMM are looked at. */
 #define CHECK_AGAIN_NS (3 * VMOP_NS_PER_S)
 
 /* ---- candidates ---------------------------------------------------------------------- */
@@ -28,24 +26,12 @@ static bool has_ended(int pidfd)
 	return poll(&pollfd, 1, 0) != 0;
 }
 
-/* Return whether a process has /dev/vhost-vsock open, under whatever directory it sees it. */
-static bool has_vsock_open(const char *root, uint32_t pid)
+/* Return whether a file is /dev/vhost-vsock, under whatever directory its process sees it. */
+static bool is_vsock(const void *arg, const char *target)
 {
-	static const char device[] = "/vhost-vsock";
-	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(root, "/proc/%u/fd", pid);
-	const struct dirent *entry;
-	for (unsigned n = 0; dir && n < DESCRIPTORS_MAX && (entry = readdir(dir)); n++) {
-		char target[256];
-		uint32_t fd;
-		ssize_t len;
-		if (!vmop_procfs_pid(entry->d_name, &fd))
-			continue;
-		len = vmop_procfs_readlink(root, target, sizeof(target), "/proc/%u/fd/%u", pid, fd);
-		if (len >= (ssize_t)sizeof(device) - 1 &&
-		    !strcmp(target + len - (sizeof(device) - 1), device))
-			return true;
-	}
-	return false;
+	const char *slash = strrchr(target, '/');
+	(void)arg;
+	return slash && strcmp(slash, "/vhost-vsock") == 0;
 }
 
 /* Return whether a guest has a vsock. It can be plugged in later. */
@@ -54,7 +40,8 @@ static bool can_connect(struct vmop_active_candidate *candidate, const char *roo
 	bool is_due = !candidate->vsock_checked_ns ||
 		      now_ns - candidate->vsock_checked_ns >= CHECK_AGAIN_NS;
 	if (!candidate->has_vsock && is_due) {
-		candidate->has_vsock = has_vsock_open(root, candidate->vmm_pid);
+		candidate->has_vsock =
+			vmop_procfs_has_open(root, candidate->vmm_pid, is_vsock, NULL);
 		candidate->vsock_checked_ns = now_ns;
 	}
 	return candidate->has_vsock;

@@ -19,12 +19,10 @@
 #include "libutil/io.h"
 #include "libutil/procfs.h"
 
-/* Descriptors of a VMM, and sockets of its network namespace, that are looked at. */
-#define DESCRIPTORS_MAX 4096
+/* Sockets of a VMM's network namespace that are looked at. */
 #define SOCKETS_MAX 65536
 
-/* A listening socket in /proc/net/unix has this bit (kernel: __SO_ACCEPTCON, net/unix/af_unix.c).
- */
+/* A listening socket has this bit in /proc/net/unix (kernel: __SO_ACCEPTCON, net/unix/af_unix.c) */
 #define FLAG_LISTENS 0x10000
 
 /* ---- the host ------------------------------------------------------------------------------ */
@@ -56,22 +54,17 @@ static bool parse_listener(const char *line, struct listener *ret)
 	return strlen(line + path_at) < sizeof(ret->path) && is_named(ret->path);
 }
 
+static bool is_socket(const void *arg, const char *target)
+{
+	char wanted[40];
+	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", *(const uint64_t *)arg);
+	return strcmp(target, wanted) == 0;
+}
+
 /* Return whether a process has the socket with that inode open. */
 static bool has_open(const char *root, uint32_t pid, uint64_t inode)
 {
-	char wanted[40], target[40];
-	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(root, "/proc/%u/fd", pid);
-	const struct dirent *entry;
-	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
-	for (unsigned n = 0; dir && n < DESCRIPTORS_MAX && (entry = readdir(dir)); n++) {
-		uint32_t fd;
-		if (vmop_procfs_pid(entry->d_name, &fd) &&
-		    vmop_procfs_readlink(root, target, sizeof(target), "/proc/%u/fd/%u", pid, fd) >
-			    0 &&
-		    strcmp(target, wanted) == 0)
-			return true;
-	}
-	return false;
+	return vmop_procfs_has_open(root, pid, is_socket, &inode);
 }
 
 /* Find the socket of that name on which the process listens. */
