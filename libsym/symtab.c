@@ -239,7 +239,7 @@ void *vmop_symtab_backed_by(const struct vmop_symtab *symtab,
 
 void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity)
 {
-	symtab->identity = identity;
+	symtab->identity = identity ? identity : 1;
 }
 
 uint64_t vmop_symtab_identity(const struct vmop_symtab *symtab)

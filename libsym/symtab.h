@@ -54,7 +54,8 @@ struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, ui
 
 /*
  * Return a number that another table has only if it finds the same symbols, or 0: not known. Tables
- * that are in the cache have one, and those that got one from vmop_symtab_set_identity.
+ * that are in the cache have one, and those that got one from vmop_symtab_set_identity, which takes
+ * any hash.
  */
 uint64_t vmop_symtab_identity(const struct vmop_symtab *symtab);
 void vmop_symtab_set_identity(struct vmop_symtab *symtab, uint64_t identity);

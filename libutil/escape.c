@@ -107,8 +107,7 @@ static bool is_simple_word(uint64_t word)
 	return !((word | below_blank | is_slash | is_del) & EACH_BYTE(0x80));
 }
 
-/* Return the number of bytes at the beginning of text that are ASCII and need no escape. */
-static size_t simple_len(const char *text, size_t len_bytes)
+size_t vmop_escape_simple_len(const char *text, size_t len_bytes)
 {
 	size_t len = 0;
 	uint64_t word;
@@ -125,7 +124,7 @@ static size_t simple_len(const char *text, size_t len_bytes)
 bool vmop_escape_is_plain(const char *text, enum vmop_charset charset)
 {
 	const char *end = text + strlen(text);
-	for (text += simple_len(text, (size_t)(end - text)); text < end;) {
+	for (text += vmop_escape_simple_len(text, (size_t)(end - text)); text < end;) {
 		char shown[ESCAPE_MAX_BYTES];
 		size_t shown_len,
 			len = next(text, (size_t)(end - text), charset, shown, &shown_len);
@@ -140,7 +139,7 @@ void vmop_escape_print(const char *text, size_t len_bytes, enum vmop_charset cha
 {
 	size_t left = text ? strnlen(text, len_bytes) : 0;
 	while (left) {
-		size_t len = simple_len(text, left);
+		size_t len = vmop_escape_simple_len(text, left);
 		if (len) {
 			fwrite(text, 1, len, out);
 		} else {

@@ -30,6 +30,12 @@ enum vmop_charset vmop_escape_locale(void);
 /* Return true if vmop_escape() would not change text. */
 bool vmop_escape_is_plain(const char *text, enum vmop_charset charset);
 
+/*
+ * Return the number of bytes at the beginning of text, of at most len_bytes, that are printable
+ * ASCII and need no escape. Each takes one column.
+ */
+size_t vmop_escape_simple_len(const char *text, size_t len_bytes);
+
 /* Return the escaped text; the caller frees it. NULL: out of memory. */
 char *vmop_escape(const char *text, enum vmop_charset charset);
 

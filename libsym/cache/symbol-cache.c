@@ -109,10 +109,9 @@ static uint64_t identity_of(const struct vmop_mapped_sizes *sizes, const char *f
 			    const struct vmop_mapped_layout *layout)
 {
 	const uint64_t numbers[] = {sizes->n_spans, sizes->n, sizes->names_len_bytes};
-	uint64_t hash = XXH3_64bits_withSeed(file + layout->hashes_at,
-					     layout->parts_at[0] - layout->hashes_at,
-					     XXH3_64bits(numbers, sizeof(numbers)));
-	return hash ? hash : 1;
+	return XXH3_64bits_withSeed(file + layout->hashes_at,
+				    layout->parts_at[0] - layout->hashes_at,
+				    XXH3_64bits(numbers, sizeof(numbers)));
 }
 
 static uint64_t now_s(void)

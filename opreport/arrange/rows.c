@@ -267,16 +267,16 @@ struct sort_key {
 static int compare_keys(const void *a, const void *b, void *arg)
 {
 	const struct sort_key *x = a, *y = b;
-	if (x->weight_events != y->weight_events)
-		return x->weight_events < y->weight_events ? 1 : -1;
-	if (x->samples != y->samples)
-		return x->samples < y->samples ? 1 : -1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	const struct order *order = arg;
-	const struct vmop_row *rows = order->result->rows;
+	int result = compare_numbers(y->weight_events, x->weight_events);
+	if (!result)
+		result = compare_numbers(y->samples, x->samples);
+	if (!result)
+		result = compare_numbers(x->group, y->group);
+	if (!result)
+		result = compare_numbers(x->address, y->address);
+	if (result)
+		return result;
+	const struct vmop_row *rows = ((const struct order *)arg)->result->rows;
 	return compare_rows(&rows[x->row], &rows[y->row], arg);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "libutil/escape.h"
+
 static const char ellipsis[] = "...";
 static const char indent[] = "    ";
 
@@ -28,16 +30,9 @@ static size_t next_character(const char *text, size_t *ret_columns)
 
 size_t vmop_fit_width(const char *text)
 {
-	size_t width = 0, columns;
-	uint64_t word;
-	/* Nearly all texts are ASCII, whose characters have one column each. */
-	for (size_t left = strlen(text); left >= sizeof(word); left -= sizeof(word)) {
-		memcpy(&word, text, sizeof(word));
-		if (word & UINT64_C(0x8080808080808080))
-			break;
-		text += sizeof(word);
-		width += sizeof(word);
-	}
+	/* Nearly all texts are ASCII. */
+	size_t width = vmop_escape_simple_len(text, strlen(text)), columns;
+	text += width;
 	while (*text) {
 		text += next_character(text, &columns);
 		width += columns;

@@ -144,7 +144,7 @@ static uint64_t identity_of(const struct vmop_symbol *symbols, size_t n, size_t 
 					    (uint64_t)(symbols[i].name - (const char *)symbols)};
 		hash = XXH3_64bits(numbers, sizeof(numbers));
 	}
-	return hash ? hash : 1;
+	return hash;
 }
 
 static struct vmop_error *load_stored(struct vmop_symbols *symbols,
