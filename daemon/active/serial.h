@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The second way between a KVM host and the agent of a guest, where there is no virtio-vsock: a
- *port of virtio-serial with the name org.vmop.0. QEMU connects it to a unix socket on the host, on
- *which it listens, and whose file has that name:
+ * port of virtio-serial with the name org.vmop.0. QEMU connects it to a unix socket on the host, on
+ * which it listens, and whose file has that name:
  *
  *	-chardev socket,id=vmop,path=/run/web1/org.vmop.0,server=on,wait=off
  *	-device virtio-serial -device virtserialport,chardev=vmop,name=org.vmop.0
  *
  * (libvirt: <channel type='unix'><target type='virtio' name='org.vmop.0'/></channel>). So here the
  * host connects, and knows the guest. It challenges the agent all the same (links.h): that the
- *bytes of the port are of a process of root, which is in that guest, is proved as with vsock.
+ * bytes of the port are of a process of root, which is in that guest, is proved as with vsock.
  *
  * In the guest the port is a character device, which only root and vmop-guest.service can open. It
  * has no end of a connection of its own: read(2) returns 0 as long as the host is not connected.

@@ -121,8 +121,7 @@ int sd_event_set_watchdog(sd_event *loop, int is_on)
 	return loop->watchdog_us != 0;
 }
 
-/* ---- sources ---------------------------------------------------------------------------------
- */
+/* ---- sources ------------------------------------------------------------------------------ */
 
 /* Add a source. Without ret it belongs to the loop. */
 static int add(sd_event *loop, sd_event_source **ret, const sd_event_source *values)
@@ -270,8 +269,7 @@ int sd_event_source_set_ratelimit(sd_event_source *source, uint64_t interval_us,
 	return 0;
 }
 
-/* ---- a turn ----------------------------------------------------------------------------------
- */
+/* ---- a turn ------------------------------------------------------------------------------- */
 
 /* Return the time until which a source must not be dispatched; 0: none. */
 static uint64_t pause_end_us(const sd_event_source *source)

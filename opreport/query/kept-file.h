@@ -20,7 +20,7 @@
 /* The samples that the sums are made of. */
 struct vmop_kept_state {
 	uint64_t session[2]; /* hash of what distinguishes the session */
-	/* Facts of the session's file, if the session had ended; zeros: it was being written. */
+	/* Facts of the session's file, which then is unchanged; zeros: see kept-state.h. */
 	uint64_t file_len_bytes, mtime_ns, ctime_ns;
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME, of the intervals first to last */
 	uint32_t first, last;	   /* ids of intervals */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What kept sums (kept-sums.h) are of: a session, and the intervals that they cover. */
+/* The session of kept sums (kept-sums.h), and the intervals that they cover. */
 #ifndef VMOP_OPREPORT_QUERY_KEPT_STATE_H
 #define VMOP_OPREPORT_QUERY_KEPT_STATE_H
 
@@ -16,9 +16,9 @@
 
 /*
  * Set state->session. Set the file's facts, too, if the session has ended, or if the file system
- * does not tell when the file was made: another session could have been there, with the same inode.
- * file is of the session as it is read. Return false if the session can't be told from others:
- * without file, or without a start.
+ * does not record when a file was made: a removed session could have had the same inode. file is of
+ * the session as it is read. Return false without file or without a start: nothing then
+ * distinguishes the session from others.
  */
 bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const struct statx *file,
 			      struct vmop_kept_state *state);

@@ -407,14 +407,14 @@ static bool make_images(const struct vmop_kept_sums *sums, const struct vmop_kep
 
 static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 {
-	bool has_ended = sums->now.file_len_bytes != 0;
+	bool has_facts = sums->now.file_len_bytes != 0;
 	if (!(sums->now.session[0] | sums->now.session[1]) || sums->tally.left_out ||
 	    vmop_symbols_n_left_out(sums->walk->result->symbols))
 		return false;
-	if (has_ended && !vmop_kept_state_is_settled(&sums->now))
+	if (has_facts && !vmop_kept_state_is_settled(&sums->now))
 		return false;
 	/* From then on, a change of the session shows in its file's times. */
-	if (sums->file.n_cells && has_ended && !sums->file.state.file_len_bytes)
+	if (sums->file.n_cells && has_facts && !sums->file.state.file_len_bytes)
 		return true;
 	return sums->n_read_cells >= VMOP_KEPT_MIN_CELLS &&
 	       sums->n_read_cells >= sums->file.n_cells / 4;

@@ -8,10 +8,10 @@
  * go the same way.
  *
  * Kept sums are believed if
- *   - they are of this session: device and inode of its file, start, host and kernel;
+ *   - they are of this session: device, inode and birth of its file, start, host and kernel;
  *   - the intervals that they cover still begin and end where they did (summary.h has the same
  *     rule): roll-ups move samples within them, and retention changes their start;
- *   - the file is unchanged, by size and times, if the session had ended;
+ *   - the file is unchanged, by size and times, if the session had ended (kept-state.h);
  *   - each image has the symbol table by whose runs its cells were added up.
  * Cells of the host's kernel, whose sampled symbols grow with the session, keep their offsets.
  * While generated code gets new names, each report walks over the whole session.
