@@ -71,6 +71,13 @@ static void end_feed(struct vmop_agent *agent)
 	agent->feed = agent->daemon->feed = NULL;
 }
 
+/* End the feed of a session that has ended, so that the next host is asked for nothing. */
+static void end_unused_feed(struct vmop_agent *agent)
+{
+	if (agent->feed && !agent->daemon->session)
+		end_feed(agent);
+}
+
 /* Prepare for a session with the host's samples. */
 static struct vmop_error *take_feed(struct vmop_agent *agent, const char *text)
 {
@@ -162,7 +169,9 @@ static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *r
 	*ret_samples = count_samples(agent);
 	if (pauses && !err)
 		return NULL;
-	return vmop_error_first(err, vmop_daemon_stop(agent->daemon));
+	err = vmop_error_first(err, vmop_daemon_stop(agent->daemon));
+	end_unused_feed(agent);
+	return err;
 }
 
 static void do_leave(struct vmop_agent *agent, const char *text)
@@ -205,6 +214,7 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 	char text[VMOP_ACTIVE_TEXT_BYTES];
 	(void)timer;
 	(void)due_us;
+	end_unused_feed(agent);
 	if (agent->daemon->session)
 		vmop_active_agent_count(&agent->active, count_samples(agent));
 	else

@@ -261,9 +261,10 @@ static bool take_ask(struct turn *turn, const struct vmop_active_frame *frame)
 	const struct vmop_active_links_clock *clock = &turn->links->clock;
 	struct vmop_active_clock answer = {0};
 	uint8_t payload[VMOP_ACTIVE_CLOCK_BYTES];
-	if (slot->stage != BOUND || !clock->read ||
-	    !vmop_active_ask_decode(frame->payload, &slot->ask))
+	if (slot->stage != BOUND || !vmop_active_ask_decode(frame->payload, &slot->ask))
 		return false;
+	if (!clock->read)
+		return true;
 	slot->has_asked = true;
 	if (turn->has_answered)
 		return true;

@@ -134,7 +134,7 @@ const struct vmop_active_opener *vmop_active_links_opener(struct vmop_active_lin
 
 /*
  * Let the agents of accepted guests ask for the host's time: clock answers for the guest of a VMM.
- * Without it such a question is against the rules.
+ * Without it a question, which is of a session with another vmopd of this host, has no answer.
  */
 struct vmop_active_links_clock {
 	void (*read)(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret);

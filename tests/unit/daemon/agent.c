@@ -491,11 +491,12 @@ static void commands_in_the_domain(void **state)
 
 #define VMM 4711 /* only a number here */
 
-static int to_host = -1; /* the agent's end of the connection */
+static int to_host = -1;      /* the agent's end of the connection */
+static int to_next_host = -1; /* that of the one after it; -1: none */
 
 static int dial(void)
 {
-	return vmop_steal_fd(&to_host);
+	return to_host >= 0 ? vmop_steal_fd(&to_host) : vmop_steal_fd(&to_next_host);
 }
 
 /* Accept the agent's proof, which tests/unit/daemon/active/identify.c tests. */
@@ -723,6 +724,30 @@ static void a_session_with_the_hosts_samples(void **state)
 	assert_string_equal(rig->daemon.source->name, "handed");
 }
 
+static int next_host_fd = -1; /* the host's end of its second connection */
+
+/* A host that hands samples over, and then its successor, for which the guest samples itself. */
+static int play_two_hosts(int fd)
+{
+	int status = play_handing_host(fd);
+	return status ? 10 + status : play_host(next_host_fd);
+}
+
+/* After the session with the host's samples, the agent asks no host for its time any more. */
+static void the_guests_own_samples_after_the_hosts(void **state)
+{
+	struct rig *rig = *state;
+	int pair[2];
+	if (!can_sample())
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	to_next_host = pair[0];
+	next_host_fd = pair[1];
+	serve_host(rig, play_two_hosts);
+	assert_string_equal(rig->daemon.source->name, "perf");
+	close(next_host_fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -742,6 +767,8 @@ int main(void)
 		TEST(commands_in_the_domain),
 		cmocka_unit_test_setup_teardown(a_session_in_a_guest_of_kvm, begin_kvm, end_kvm),
 		cmocka_unit_test_setup_teardown(a_session_with_the_hosts_samples, begin_kvm,
+						end_kvm),
+		cmocka_unit_test_setup_teardown(the_guests_own_samples_after_the_hosts, begin_kvm,
 						end_kvm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

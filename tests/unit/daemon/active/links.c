@@ -297,6 +297,32 @@ static void frames_of_a_bound_guest(void **state)
 	leaves(&stranger);
 }
 
+/* It still asks for the time of a host that handed samples over, and is no worse a guest for that.
+ */
+static void a_question_that_nothing_answers(void **state)
+{
+	const struct vmop_active_ask ask = {.asked_ns = 1, .n_received = 5};
+	uint8_t payload[VMOP_ACTIVE_ASK_BYTES], bytes[256];
+	struct vmop_active_ask asked;
+	struct stranger stranger;
+	(void)state;
+	is_bound(&stranger, CID, VMM);
+	assert_true(recv(stranger.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0); /* the challenge */
+	vmop_active_ask_encode(&ask, payload);
+	sends(&stranger, VMOP_ACTIVE_FRAME_ASK, payload, sizeof(payload));
+	pump();
+	assert_true(recv(stranger.fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0);
+	assert_true(vmop_active_links_has(links, VMM));
+	assert_false(vmop_active_links_asked(links, VMM, &asked));
+	/* One with impossible counts is still rubbish. */
+	memset(payload, 0xff, sizeof(payload));
+	sends(&stranger, VMOP_ACTIVE_FRAME_ASK, payload, sizeof(payload));
+	pump();
+	assert_true(is_closed(&stranger));
+	assert_int_equal(losses()->n_rubbish, 1);
+	leaves(&stranger);
+}
+
 static void bytes_that_are_no_frame(void **state)
 {
 	struct stranger stranger;
@@ -889,6 +915,7 @@ int main(void)
 		TEST(frames_before_the_proof),
 		TEST(a_second_proof),
 		TEST(frames_of_a_bound_guest),
+		TEST(a_question_that_nothing_answers),
 		TEST(bytes_that_are_no_frame),
 		TEST(another_version),
 		TEST(an_upgrade),
