@@ -71,7 +71,7 @@ static void end_feed(struct vmop_agent *agent)
 	agent->feed = agent->daemon->feed = NULL;
 }
 
-/* End the feed of a session that has ended, so that the next host is asked for nothing. */
+/* End the feed of a session that has ended: the next host must get no question. */
 static void end_unused_feed(struct vmop_agent *agent)
 {
 	if (agent->feed && !agent->daemon->session)
