@@ -30,7 +30,8 @@ struct vmop_kept_sums {
 	void *mapped;		     /* the file; NULL: none that is valid */
 	size_t mapped_len_bytes;
 	struct vmop_kept_file file;
-	struct vmop_symtab_known *known; /* its runs */
+	struct vmop_symtab_known *known; /* its runs; NULL: none */
+	bool has_shown_names;		 /* in the form of this report */
 
 	struct vmop_query_walk *walk;
 	struct vmop_kept_state now; /* of all intervals; session {0, 0}: they are not to be kept */
@@ -75,6 +76,17 @@ void vmop_kept_sums_destroy(struct vmop_kept_sums *sums)
 		free(sums);
 		sums = next;
 	}
+}
+
+const char *vmop_kept_sums_name(const struct vmop_kept_sums *sums, const struct vmop_symbol *symbol)
+{
+	for (; sums; sums = sums->next) {
+		uintptr_t at = (uintptr_t)symbol - (uintptr_t)sums->known;
+		size_t i = at / sizeof(*sums->known);
+		if (sums->known && sums->has_shown_names && i < sums->file.n_runs)
+			return sums->file.names + sums->file.runs[i].shown;
+	}
+	return NULL;
 }
 
 bool vmop_kept_sums_suit(const struct vmop_query_walk *walk, const struct vmop_db_filter *filter)
@@ -167,6 +179,7 @@ static struct vmop_error *compare_tables(struct vmop_kept_sums *sums,
 	bool is_same = true;
 	if (sums->mapped && !make_known(sums))
 		return &vmop_error_no_memory;
+	sums->has_shown_names = file->demangle == sums->walk->query->resolver.demangle;
 	for (size_t i = 0, run = 0; i < file->n_images && is_same; i++) {
 		const struct vmop_kept_image *image = &file->images[i];
 		const struct vmop_symtab *symtab;
@@ -185,7 +198,7 @@ static struct vmop_error *compare_tables(struct vmop_kept_sums *sums,
 	}
 	/* The runs of images that were the same stay right, and mapped. */
 	if (!is_same)
-		sums->file = (struct vmop_kept_file){.state = sums->file.state};
+		sums->file.n_places = sums->file.n_cells = 0;
 	return NULL;
 }
 
@@ -402,7 +415,8 @@ static bool make_images(const struct vmop_kept_sums *sums, const struct vmop_kep
 						       .by_offset = sums->places[i]->by_offset,
 						       .cells = cells,
 						       .n_cells = places[i].n_cells};
-	return sources && vmop_kept_images_make(images, sources, sums->n_places);
+	return sources &&
+	       vmop_kept_images_make(images, sources, sums->n_places, sums->walk->result->symbols);
 }
 
 static bool is_worth_keeping(const struct vmop_kept_sums *sums)
@@ -442,6 +456,7 @@ static struct vmop_error *keep(struct vmop_kept_sums *sums)
 		.runs = images.runs,
 		.cells = cells,
 		.names = images.names,
+		.demangle = sums->walk->query->resolver.demangle,
 		.n_places = sums->n_places,
 		.n_images = images.n,
 		.n_runs = images.n_runs,
@@ -496,6 +511,8 @@ static struct vmop_error *walk_newer(struct vmop_kept_sums *sums, struct vmop_db
 	if (!*ret_done)
 		return err;
 	err = list_cells(sums, &places, &cells);
+	if (!err)
+		err = vmop_tally_reserve(&sums->walk->result->cells, file->n_cells + sums->tally.n);
 	if (!err)
 		err = pass(sums->walk, filter, file->places, file->n_places, file->cells);
 	if (!err)

@@ -503,6 +503,55 @@ static void test_ended(void **state)
 	assert_false(are_used());
 }
 
+/* Let the kept file show all names as "forged". */
+static void forge_shown_names(void)
+{
+	static const char forged[] = "forged";
+	char kept[512];
+	size_t len_bytes;
+	struct vmop_kept_file file;
+	find_kept(kept);
+	_cleanup_free_ char *bytes = read_all(kept, &len_bytes);
+	assert_true(vmop_kept_file_parse(bytes, len_bytes, &file));
+	assert_true(file.n_runs > 0);
+	_cleanup_free_ char *names = malloc(file.names_len_bytes + sizeof(forged));
+	_cleanup_free_ struct vmop_kept_run *runs = calloc(file.n_runs, sizeof(*runs));
+	assert_non_null(names);
+	assert_non_null(runs);
+	memcpy(names, file.names, file.names_len_bytes);
+	memcpy(names + file.names_len_bytes, forged, sizeof(forged));
+	memcpy(runs, file.runs, file.n_runs * sizeof(*runs));
+	for (size_t i = 0; i < file.n_runs; i++)
+		runs[i].shown = (uint32_t)file.names_len_bytes;
+	file.names = names;
+	file.names_len_bytes += sizeof(forged);
+	file.runs = runs;
+	_cleanup_free_ void *made = vmop_kept_file_make(&file, &len_bytes);
+	assert_non_null(made);
+	write_all(kept, made, len_bytes);
+}
+
+/* Names come from the kept file if it has them in the wanted form. */
+static void test_shown_names(void **state)
+{
+	(void)state;
+	struct vmop_query query = {
+		.dimensions = flat,
+		.resolver = {.cache_path = cache, .demangle = VMOP_DEMANGLE_SMART}};
+	begin_session(11);
+	record(6);
+	compare(query, NULL);
+	compare(query, NULL);
+	forge_shown_names();
+	_cleanup_free_ char *forged = report(&query, NULL);
+	assert_non_null(strstr(forged, "forged"));
+	query.resolver.demangle = VMOP_DEMANGLE_FULL;
+	compare(query, NULL);
+	query.resolver.demangle = VMOP_DEMANGLE_NONE;
+	compare(query, NULL);
+	end_session();
+}
+
 /* A damaged file is replaced. */
 static void test_damaged(void **state)
 {
@@ -544,6 +593,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replaced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_two_sessions, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_shown_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
