@@ -44,7 +44,7 @@ struct added {
 struct vmop_name_cache {
 	int dir_fd;
 	const char *file_name;
-	bool was_opened;   /* at the first name: often there is none that kept sums lack */
+	bool was_opened;   /* at the first name: kept sums often have them all */
 	const char *start; /* of the mapped file; NULL: none */
 	size_t len_bytes;
 	struct header header; /* zeros without a file */

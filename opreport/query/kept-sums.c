@@ -10,6 +10,7 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "opreport/query/kept-file.h"
 #include "opreport/query/kept-images.h"
 #include "opreport/query/kept-state.h"
@@ -34,6 +35,7 @@ struct vmop_kept_sums {
 	bool has_shown_names;		 /* in the form of this report */
 
 	struct vmop_query_walk *walk;
+	bool is_settled;	    /* vmop_kept_state_is_settled(&now), while it is read */
 	struct vmop_kept_state now; /* of all intervals; session {0, 0}: they are not to be kept */
 	struct place *by_key, *last;
 	struct place **places;
@@ -425,7 +427,7 @@ static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 	if (!(sums->now.session[0] | sums->now.session[1]) || sums->tally.left_out ||
 	    vmop_symbols_n_left_out(sums->walk->result->symbols))
 		return false;
-	if (has_facts && !vmop_kept_state_is_settled(&sums->now))
+	if (has_facts && !sums->is_settled)
 		return false;
 	/* From then on, a change of the session shows in its file's times. */
 	if (sums->file.n_cells && has_facts && !sums->file.state.file_len_bytes)
@@ -489,6 +491,8 @@ static struct vmop_error *find_file(struct vmop_kept_sums *sums, struct vmop_db 
 	if (vmop_kept_state_identify(&walk->result->catalog.sessions[walk->session],
 				     vmop_db_snapshot_file(db), &sums->now))
 		map_file(sums);
+	/* Before the samples are read: each change from now on has another time. */
+	sums->is_settled = vmop_kept_state_is_settled(&sums->now, vmop_clock_ns(CLOCK_REALTIME));
 	struct vmop_error *err =
 		vmop_kept_state_read_span(db, &sums->file.state, &sums->now, &is_same);
 	if (err)

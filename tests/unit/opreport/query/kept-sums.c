@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libsym/build-id.h"
@@ -20,6 +21,7 @@
 #include "opreport/arrange/report.h"
 #include "opreport/output/output.h"
 #include "opreport/query/kept-file.h"
+#include "opreport/query/kept-state.h"
 #include "tests/unit/ok.h"
 
 enum { SECOND_NS = 1000000000, START_S = 1000, N_CELLS = 300 };
@@ -484,6 +486,29 @@ static void test_two_sessions(void **state)
 	end_session();
 }
 
+/* The times of a file show later changes after some while, which depends on the file system. */
+static void test_settled(void **state)
+{
+	(void)state;
+	const uint64_t second_ns = SECOND_NS, ms_ns = second_ns / 1000, at_ns = 1000 * second_ns;
+	struct vmop_kept_state file = {.mtime_ns = at_ns + 4 * ms_ns, .ctime_ns = at_ns + ms_ns};
+	assert_false(vmop_kept_state_is_settled(&file, at_ns));
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 50 * ms_ns));
+	assert_true(vmop_kept_state_is_settled(&file, at_ns + 150 * ms_ns));
+	file.mtime_ns = at_ns; /* of a file system that stores seconds */
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 2900 * ms_ns));
+	assert_true(vmop_kept_state_is_settled(&file, at_ns + 3100 * ms_ns));
+	file.ctime_ns = at_ns + 2 * second_ns;
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 4 * second_ns));
+}
+
+static void set_mtime(time_t mtime_s)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+					  {.tv_sec = mtime_s, .tv_nsec = 1}};
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
 /* A session that was changed after its end, by hand, has other times. */
 static void test_ended(void **state)
 {
@@ -492,11 +517,13 @@ static void test_ended(void **state)
 	record(6);
 	assert_ok(vmop_db_put_info(writer, "end_ns", "2000000000000"));
 	end_session();
+	set_mtime(time(NULL) + 3600);
 	compare_some();
 	char kept[512];
 	find_kept(kept);
-	assert_string_equal(kept, ""); /* it ended just now, and could change without a trace */
-	sleep(5);
+	assert_string_equal(kept, ""); /* it could change without a trace */
+	set_mtime(time(NULL) - 3600);
+	sleep(1);
 	compare_some();
 	assert_true(are_used());
 	assert_int_equal(chmod(path, 0600), 0); /* changes its time */
@@ -592,6 +619,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_summaries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replaced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_two_sessions, set_up, tear_down),
+		cmocka_unit_test(test_settled),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_shown_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
