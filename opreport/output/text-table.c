@@ -247,6 +247,15 @@ static void print_line(const struct vmop_text_table *table, const uint32_t *cell
 	put_text(writer, "\n", 1);
 }
 
+/* Return the text in the last column of a row that is printed soon, often the longest. */
+static const char *last_text_ahead(const struct vmop_text_table *table, size_t cell)
+{
+	const size_t ahead = 9 * table->n_columns - 1;
+	if (ahead >= table->n_cells - cell)
+		return NULL;
+	return text_of(table, &table->pieces[table->cells[cell + ahead]]);
+}
+
 bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 {
 	_cleanup_free_ size_t *widths = calloc(table->n_columns + 1, sizeof(*widths));
@@ -262,8 +271,10 @@ bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 	writer.out = out;
 	writer.len_bytes = 0;
 	print_line(table, headings, widths, &writer);
-	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns)
+	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns) {
+		__builtin_prefetch(last_text_ahead(table, cell));
 		print_line(table, table->cells + cell, widths, &writer);
+	}
 	flush(&writer);
 	return true;
 }
