@@ -233,13 +233,14 @@ struct file_image {
 };
 
 /*
- * Return a name that is needed soon, to be fetched. The symbols are in the order of their offsets,
- * and their names are all over a block of some 10 MB. (gcc drops calls that only fetch.)
+ * Fetch a name that is needed soon. The symbols are in the order of their offsets, and their names
+ * are all over a block of some 10 MB.
  */
-static const char *name_ahead(const struct vmop_symbol *symbols, size_t n, size_t i)
+static void fetch_name(const struct vmop_symbol *symbols, size_t n, size_t i)
 {
 	const size_t ahead = 16;
-	return symbols[i + ahead < n ? i + ahead : i].name;
+	if (i + ahead < n)
+		__builtin_prefetch(symbols[i + ahead].name);
 }
 
 /* Set the numbers and lengths of the header. Return false if the table is too large. */
@@ -251,7 +252,7 @@ static bool measure(const struct vmop_symtab *symtab, uint64_t max_bytes, struct
 	header->n = (uint32_t)n;
 	header->n_spans = n_spans;
 	for (size_t i = 0; i < n; i++) {
-		__builtin_prefetch(name_ahead(symbols, n, i));
+		fetch_name(symbols, n, i);
 		header->names_len_bytes += strlen(symbols[i].name) + 1;
 	}
 	const struct vmop_mapped_sizes sizes = sizes_of(header);
@@ -266,7 +267,7 @@ static void write_symbols(const struct vmop_symtab *symtab, struct vmop_mapped_s
 	size_t n, at = 0;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	for (size_t i = 0; i < n; i++) {
-		__builtin_prefetch(name_ahead(symbols, n, i));
+		fetch_name(symbols, n, i);
 		size_t name_bytes = strlen(symbols[i].name) + 1;
 		memcpy(names + at, symbols[i].name, name_bytes);
 		stored[i] = (struct vmop_mapped_symbol){
