@@ -72,8 +72,8 @@ static bool is_valid(const struct header *header, size_t len_bytes)
 	return !memcmp(header->magic, magic, sizeof(magic)) &&
 	       !memcmp(header->version, version, sizeof(version)) && header->n_slots &&
 	       !(header->n_slots & (header->n_slots - 1)) &&
-	       header->n <= VMOP_NAME_CACHE_MAX_NAMES && header->texts_len_bytes &&
-	       header->texts_len_bytes <= len_bytes &&
+	       header->n <= VMOP_NAME_CACHE_MAX_NAMES && header->n <= header->n_slots &&
+	       header->texts_len_bytes && header->texts_len_bytes <= len_bytes &&
 	       len_bytes == sizeof(*header) + slots_bytes + header->texts_len_bytes;
 }
 
