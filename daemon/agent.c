@@ -248,6 +248,7 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 	agent->daemon = daemon;
 	agent->own_source = daemon->source;
 	daemon->is_active = true;
+	daemon->given_uuid = agent->active.hello;
 	vmop_active_agent_init(&agent->active, store);
 	int status = sd_event_add_time_relative(daemon->loop, &agent->timer, CLOCK_MONOTONIC, 0,
 						1000, on_look, agent);
@@ -348,6 +349,7 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	if (!agent)
 		return;
 	sd_event_source_disable_unref(agent->timer);
+	agent->daemon->given_uuid = NULL;
 	if (agent->link)
 		vmop_agent_link_set_server(agent->link, NULL, NULL);
 	vmop_session_server_destroy(agent->server);

@@ -42,7 +42,8 @@ struct vmop_profiler_options {
 	struct vmop_stack_options stacks;
 	uint64_t memory_bytes; /* for the tables together; 0: no limit but their own */
 	bool keeps_tasks; /* store a row for each short-lived task as well: host/short-lived.h */
-	const char *proc_root; /* the directory that contains /proc and /sys; "" except in tests */
+	const char *given_uuid; /* of this machine, from its host; NULL: none. Borrowed likewise. */
+	const char *proc_root;	/* the directory that contains /proc and /sys; "" except in tests */
 	/*
 	 * The session will be read on the host of this guest, which does not have its files: store
 	 * their symbols.

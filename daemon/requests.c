@@ -59,6 +59,7 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 		.ended = on_ended,
 		.arg = daemon,
 		.is_active = daemon->is_active,
+		.given_uuid = daemon->given_uuid,
 		.feed = daemon->feed,
 	};
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);

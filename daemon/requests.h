@@ -42,6 +42,7 @@ struct vmop_daemon {
 	char *source_note; /* why the source is not the expected one, and its transport; or NULL */
 	const struct vmop_source_ops *source; /* of --source; NULL: the one that fits the machine */
 	bool is_active;			      /* the host begins and ends sessions: agent.h */
+	const char *given_uuid;		      /* of this machine, from that host; or NULL */
 	struct vmop_handed_feed *feed;	      /* of the handed source, from agent.h; or NULL */
 };
 

@@ -72,6 +72,7 @@ struct vmop_session {
 		cost_stored_ns; /* own CPU time at the start of this file; CLOCK_MONOTONIC */
 	bool is_replay;
 	bool is_active;				     /* see vmop_session_options */
+	char given_uuid[VMOP_UUID_BYTES];	     /* likewise */
 	struct vmop_error *replay_error;	     /* it ended the replay early */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
 

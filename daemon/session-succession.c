@@ -39,6 +39,7 @@ struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, st
 		.stacks = *vmop_source_stacks(session->source, NULL),
 		.proc_root = "",
 		.is_replay = session->is_replay,
+		.given_uuid = session->given_uuid,
 		.is_read_elsewhere = session->is_active,
 		.goes_on = goes_on,
 		.guest_watch =

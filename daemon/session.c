@@ -531,6 +531,8 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
 	session->source_ops = options->source;
 	session->is_replay = options->source->is_recorded;
 	session->is_active = options->is_active;
+	snprintf(session->given_uuid, sizeof(session->given_uuid), "%s",
+		 options->given_uuid ? options->given_uuid : "");
 	session->loop = options->loop;
 	session->ended = options->ended;
 	session->arg = options->arg;

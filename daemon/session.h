@@ -41,6 +41,7 @@ struct vmop_session_options {
 	const char *replay_path;       /* for the replay source only */
 	uint64_t duration_ns;	       /* the session ends after it; 0: no end */
 	bool is_active;		       /* of an active guest: its host will read it */
+	const char *given_uuid;	       /* of this machine, from its host; NULL: none. Copied */
 	struct vmop_handed_feed *feed; /* for the handed source; it must outlive the session */
 	sd_event *loop;
 	/* Called once if the session ended because its duration or the replay is over. */

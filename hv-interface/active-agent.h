@@ -39,6 +39,7 @@ struct vmop_active_agent {
 	 */
 	struct vmop_active_message answer;
 	bool has_answer;
+	char hello[VMOP_ACTIVE_TEXT_BYTES]; /* the text of the last HELLO */
 };
 
 /* The owner's next task. */

@@ -93,10 +93,13 @@ static struct member *find(const struct vmop_active_group *group, uint32_t domai
 
 /* ---- whether it is there ------------------------------------------------------------- */
 
-static void probe(struct member *member, uint64_t now)
+static void probe(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
+	char uuid[VMOP_ACTIVE_TEXT_BYTES] = "";
+	if (group->opener->uuid)
+		group->opener->uuid(group->opener->arg, member->domain, uuid, sizeof(uuid));
 	vmop_active_peer_revive(&member->peer);
-	vmop_active_peer_send(&member->peer, VMOP_ACTIVE_HELLO, NULL, now);
+	vmop_active_peer_send(&member->peer, VMOP_ACTIVE_HELLO, uuid, now);
 	member->presence = VMOP_ACTIVE_PROBED;
 	member->is_joined = member->is_open = false;
 }
@@ -120,7 +123,7 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	}
 	vmop_active_peer_init(&member->peer, member->store, member->name, group->token);
 	DL_APPEND(group->members, member);
-	probe(member, vmop_clock_ns(CLOCK_MONOTONIC));
+	probe(group, member, vmop_clock_ns(CLOCK_MONOTONIC));
 	return NULL;
 }
 
@@ -173,13 +176,13 @@ static void dismiss(struct vmop_active_group *group, struct member *member, uint
  * it, and ends it by a sign of life; but only one pause, so that signs of life are no way to be
  * probed all the time.
  */
-static void probe_again(struct member *member, uint64_t now)
+static void probe_again(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
 	bool is_due = now - member->gone_ns >= member->pause_ns;
 	if (!is_due && !(member->may_stir && vmop_active_peer_stirs(&member->peer)))
 		return;
 	member->may_stir = is_due;
-	probe(member, now);
+	probe(group, member, now);
 }
 
 /* Make sure that each of the domains has a member. */
@@ -211,7 +214,7 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 		else if (member->presence == VMOP_ACTIVE_PROBED)
 			look(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted)
-			probe_again(member, now);
+			probe_again(group, member, now);
 	}
 	return err;
 }

@@ -37,6 +37,11 @@ struct vmop_active_opener {
 	 * accepts that.
 	 */
 	void (*name)(void *arg, uint32_t domain, char *buf, size_t size);
+	/*
+	 * Write the domain's UUID for its agent, "" if it is not known. NULL: the domain has it
+	 * from elsewhere.
+	 */
+	void (*uuid)(void *arg, uint32_t domain, char *buf, size_t size);
 };
 
 /*

@@ -10,7 +10,8 @@
  * the TOKEN and NUMBER of its command, so that the line of a dead process is never taken for an
  * answer. BEAT grows as long as the writer lives. TEXT is printable ASCII.
  *
- * 	initiator	hello	is an agent present?
+ * 	initiator	hello	is an agent present? TEXT: the guest's UUID, from the
+ * 				command line of its VMM, or nothing
  * 	agent		here
  * 	initiator	open	begin a session except for Xen's part; TEXT: the events, as
  * 				"NAME:PERIOD" each with a blank between; or those of the host, whose

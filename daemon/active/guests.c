@@ -93,6 +93,15 @@ static void name_guest(void *arg, uint32_t vmm_pid, char *buf, size_t size)
 			snprintf(buf, size, "\"%s\"", active->candidates.at[i].name);
 }
 
+/* Write a guest's UUID, for a guest without firmware. */
+static void give_uuid(void *arg, uint32_t vmm_pid, char *buf, size_t size)
+{
+	const struct vmop_active_guests *active = arg;
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (active->candidates.at[i].vmm_pid == vmm_pid)
+			snprintf(buf, size, "%s", active->candidates.at[i].uuid);
+}
+
 static struct vmop_error *open_store(void *arg, uint32_t vmm_pid, struct vmop_active_store **ret)
 {
 	struct vmop_active_guests *active = arg;
@@ -142,7 +151,8 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .close = close_store,
 						     .hurry = hurry,
 						     .arg = active,
-						     .name = name_guest};
+						     .name = name_guest,
+						     .uuid = give_uuid};
 	if (host_events)
 		err = begin_handing(active);
 	if (!err)

@@ -48,7 +48,8 @@ void vmop_domains_keep_spares(struct vmop_domains *domains)
 }
 
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
-				     struct vmop_images *images, struct vmop_processes *processes,
+				     const char *given_uuid, struct vmop_images *images,
+				     struct vmop_processes *processes,
 				     const struct vmop_domain_patterns *passive)
 {
 	*domains = (struct vmop_domains){
@@ -67,7 +68,7 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 	vmop_domain_set_kind(host, VMOP_DOMAIN_HOST);
 	vmop_domain_set_name(host, "host");
 	if (root)
-		vmop_identify_machine(root, host->uuid);
+		vmop_identify_machine(root, given_uuid, host->uuid);
 	host->is_running = host->is_identified = true;
 	host->source_id = VMOP_NO_SOURCE_ID;
 	host->first_seen_ns = domains->realtime_ns;

@@ -133,10 +133,11 @@ struct vmop_domains {
 /*
  * Initialise domains with the host.  All arguments must outlive it.  root: where /proc and /sys
  * are, "" on a real machine; NULL: neither is read.  passive: the patterns of --passive-domains;
- * may be NULL if no domain is selected.
+ * may be NULL if no domain is selected.  given_uuid: of vmop_identify_machine().
  */
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
-				     struct vmop_images *images, struct vmop_processes *processes,
+				     const char *given_uuid, struct vmop_images *images,
+				     struct vmop_processes *processes,
 				     const struct vmop_domain_patterns *passive);
 void vmop_domains_deinit(struct vmop_domains *domains);
 

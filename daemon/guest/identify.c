@@ -9,9 +9,9 @@
 
 #include <utlist.h>
 
-#include "libutil/kvm.h"
 #include "daemon/host/maps.h"
 #include "libutil/cleanup.h"
+#include "libutil/kvm.h"
 #include "libutil/log.h"
 
 #define CMDLINE_MAX_BYTES 65536
@@ -226,18 +226,26 @@ static bool names_a_machine(const char *uuid)
 	return strspn(uuid, "0-") != len && strspn(uuid, "f-") != len;
 }
 
-void vmop_identify_machine(const char *root, char ret[VMOP_UUID_BYTES])
+/* Cut ret behind its first line, in lower case. Return whether it identifies a machine. */
+static bool take_uuid(char ret[VMOP_UUID_BYTES])
+{
+	ret[strcspn(ret, "\n")] = '\0';
+	for (char *c = ret; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return names_a_machine(ret);
+}
+
+void vmop_identify_machine(const char *root, const char *given, char ret[VMOP_UUID_BYTES])
 {
 	static const char *const files[] = {"/sys/hypervisor/uuid",
 					    "/sys/class/dmi/id/product_uuid"};
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		if (vmop_procfs_read(root, ret, VMOP_UUID_BYTES, "%s", files[i]) < 0)
 			continue;
-		ret[strcspn(ret, "\n")] = '\0';
-		for (char *c = ret; *c; c++)
-			*c = (char)tolower((unsigned char)*c);
-		if (names_a_machine(ret))
+		if (take_uuid(ret))
 			return;
 	}
-	*ret = '\0';
+	snprintf(ret, VMOP_UUID_BYTES, "%s", given ? given : "");
+	if (!take_uuid(ret))
+		*ret = '\0';
 }

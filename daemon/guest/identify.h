@@ -23,9 +23,10 @@ void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domai
 /*
  * Read the UUID of this machine into ret, in lower case; "": none, or only a dummy.  Xen exports it
  * to a guest.  Elsewhere it is the firmware's; in a guest the VMM sets that, so that host and guest
- * agree on it.
+ * agree on it.  A guest without firmware (arm64 with a kernel from the VMM, or a small VMM) has
+ * only given, the UUID from its host; NULL: none.
  */
-void vmop_identify_machine(const char *root, char ret[VMOP_UUID_BYTES]);
+void vmop_identify_machine(const char *root, const char *given, char ret[VMOP_UUID_BYTES]);
 
 /* Return the pid of the process that has thread tid; 0: not known. */
 uint32_t vmop_identify_tgid(const char *root, uint32_t tid);

@@ -264,8 +264,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_domain_patterns_init(&profiler->passive, options);
 	if (!err)
-		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
-					&profiler->processes, &profiler->passive);
+		err = vmop_domains_init(&profiler->domains, profiler->root, options->given_uuid,
+					&profiler->images, &profiler->processes,
+					&profiler->passive);
 	if (!err)
 		profiler->domains.goes_on = options->goes_on;
 	if (!err)

@@ -17,6 +17,7 @@
 #include "daemon/active/handing.h"
 #include "daemon/active/links.h"
 #include "daemon/agent.h"
+#include "daemon/guest/identify.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-group.h"
 #include "hv-interface/active-peer.h"
@@ -25,6 +26,7 @@
 #include "hv-interface/xen/user-space.h"
 #include "hv-interface/xen/xen.h"
 #include "hv-interface/xen/xenoprof-control.h"
+#include "libdb/db.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -510,14 +512,26 @@ static void accept_agent(struct vmop_active_links *links)
 	vmop_active_links_accept(links, &claim, VMM, pidfd, vmop_clock_ns(CLOCK_MONOTONIC));
 }
 
+#define GIVEN_UUID "AAAAAAAA-0001-4000-8000-00000000000a"
+
+static void give_uuid(void *arg, uint32_t domain, char *buf, size_t size)
+{
+	(void)arg;
+	snprintf(buf, size, "%s", domain == VMM ? GIVEN_UUID : "of another guest");
+}
+
 /* The host: let the agent sample until it reports samples, then end its session. */
 static int play_host(int fd)
 {
 	const uint32_t vmm = VMM;
 	struct vmop_active_links *links;
 	struct vmop_active_group *group;
-	if (vmop_active_links_create(-1, &links) ||
-	    vmop_active_group_create(vmop_active_links_opener(links), "cpu-clock:250Hz", &group))
+	struct vmop_active_opener opener;
+	if (vmop_active_links_create(-1, &links))
+		return 1;
+	opener = *vmop_active_links_opener(links);
+	opener.uuid = give_uuid;
+	if (vmop_active_group_create(&opener, "cpu-clock:250Hz", &group))
 		return 1;
 	vmop_active_group_set_independent(group);
 	vmop_active_links_add(links, fd, 7, 700, vmop_clock_ns(CLOCK_MONOTONIC));
@@ -706,13 +720,32 @@ static void serve_host(struct rig *rig, int (*play)(int fd))
 	vmop_agent_destroy(rig->agent);
 }
 
+/* A machine without a UUID in its firmware has the one from its host. */
+static struct vmop_error *check_uuid(void *arg, const struct vmop_db_domain *domain)
+{
+	unsigned *n_hosts = arg;
+	char wanted[VMOP_UUID_BYTES];
+	if (!vmop_domain_id_is_host(domain->id))
+		return NULL;
+	vmop_identify_machine("", GIVEN_UUID, wanted);
+	assert_string_equal(domain->uuid, wanted);
+	++*n_hosts;
+	return NULL;
+}
+
 static void a_session_in_a_guest_of_kvm(void **state)
 {
 	struct rig *rig = *state;
+	struct vmop_db *db;
+	unsigned n_hosts = 0;
 	if (!can_sample())
 		skip();
 	serve_host(rig, play_host);
 	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
+	assert_ok(vmop_db_open(rig->daemon.last_session, &db));
+	assert_ok(vmop_db_each_domain(db, check_uuid, &n_hosts));
+	vmop_db_close(db);
+	assert_int_equal(n_hosts, 1);
 }
 
 static void a_session_with_the_hosts_samples(void **state)

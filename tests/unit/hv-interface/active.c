@@ -164,6 +164,21 @@ static void a_session(void **state)
 	leave(pair);
 }
 
+/* The guest's UUID from its host. An older host gives none. */
+static void the_uuid_in_hello(void **state)
+{
+	struct pair *pair = *state;
+	assert_string_equal(pair->agent.hello, "");
+	say(pair, VMOP_ACTIVE_HELLO, "11111111-2222-3333-4444-555555555501");
+	agent_looks(pair);
+	say(pair, VMOP_ACTIVE_OPEN, "cycles:100000");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
+	assert_string_equal(pair->agent.hello, "11111111-2222-3333-4444-555555555501");
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "no PMU");
+	sends_hello(pair);
+	assert_string_equal(pair->agent.hello, "");
+}
+
 static void no_agent_present(void **state)
 {
 	struct pair *pair = *state;
@@ -611,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
 		cmocka_unit_test(another_machine),
+		TEST(the_uuid_in_hello),
 		TEST(no_agent_present),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),

@@ -28,9 +28,12 @@ static void machine(struct rig *rig)
 			"00400000-00410000 r-xp 00001000 fe:00 11 /bin/old\n");
 }
 
+/* The uuid from the machine's host; NULL: none. */
+static const char *given_uuid;
+
 static void begin(struct rig *rig)
 {
-	rig_begin(rig, (struct vmop_profiler_options){0});
+	rig_begin(rig, (struct vmop_profiler_options){.given_uuid = given_uuid});
 	rig->now_ns = UINT64_MAX / 2;
 }
 
@@ -418,6 +421,19 @@ static void the_machines_own_uuid(void **state)
 	expect_uuid(NULL, "Not Settable", "");
 	expect_uuid(NULL, "aaaaaaaa-0001-4000-8000-00000000000a-and-more-of-it-than-there-is-room",
 		    "");
+	/* A guest without firmware has the one from its host, which never replaces its own. */
+	given_uuid = "BBBBBBBB-0002-4000-8000-00000000000B";
+	expect_uuid(NULL, NULL, b);
+	expect_uuid(NULL, zeros, b);
+	expect_uuid(NULL, a, a);
+	given_uuid = zeros;
+	expect_uuid(NULL, NULL, "");
+	given_uuid = "bbbbbbbb-0002-4000-8000-00000000000b, and more of it than there is room for "
+		     "at all";
+	expect_uuid(NULL, NULL, "");
+	given_uuid = "";
+	expect_uuid(NULL, NULL, "");
+	given_uuid = NULL;
 }
 
 int main(void)
