@@ -52,11 +52,11 @@ start_guest() {
 	: >"$dir/console"
 	truncate -s 32M "$dir/truth.img"
 	if [ "$(uname -m)" = aarch64 ]; then
-		program=qemu-system-aarch64 machine=virt,gic-version=3 blk=virtio-blk-device
+		program=qemu-system-aarch64 machine=virt,gic-version=3 blk=virtio-blk-device vsock=vhost-vsock-device
 		boot=vmlinuz console=ttyAMA0
 		disks="disk truth" # the kernel finds the last one first
 	else
-		program=qemu-system-x86_64 machine=pc blk=virtio-blk-pci console=ttyS0
+		program=qemu-system-x86_64 machine=pc blk=virtio-blk-pci vsock=vhost-vsock-pci console=ttyS0
 		disks="truth disk"
 	fi
 	if [ "$ram" = file ]; then
@@ -70,7 +70,7 @@ start_guest() {
 	for drive in $disks; do
 		[ "$drive$disk" = disk ] || set -- "$@" -device "$blk,drive=$drive"
 	done
-	[ -z "$cid" ] || set -- "$@" -device "vhost-vsock-pci,guest-cid=$cid"
+	[ -z "$cid" ] || set -- "$@" -device "$vsock,guest-cid=$cid"
 	[ -z "$cid" ] || words="$words rig.vsock=1"
 	[ "$serial" = 0 ] || set -- "$@" -device virtio-serial-pci \
 		-chardev "socket,id=agent,path=$dir/org.vmop.0,server=on,wait=off" \
