@@ -108,7 +108,8 @@ static struct vmop_name *intern(struct vmop_name_table *table, const char *text)
  */
 static const char *find_kept(const struct vmop_name_table *table, const char *mangled)
 {
-	return mangled[0] == '_' ? vmop_name_cache_find(table->cache, mangled) : NULL;
+	bool can_be_mangled = mangled[0] == '_' && (mangled[1] == 'Z' || mangled[1] == 'R');
+	return can_be_mangled ? vmop_name_cache_find(table->cache, mangled) : NULL;
 }
 
 static const char *find_shown(struct vmop_name_table *table, const struct vmop_name *name)

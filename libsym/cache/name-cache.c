@@ -44,6 +44,7 @@ struct added {
 struct vmop_name_cache {
 	int dir_fd;
 	const char *file_name;
+	bool was_opened;   /* at the first name: kept sums often have them all */
 	const char *start; /* of the mapped file; NULL: none */
 	size_t len_bytes;
 	struct header header; /* zeros without a file */
@@ -71,8 +72,8 @@ static bool is_valid(const struct header *header, size_t len_bytes)
 	return !memcmp(header->magic, magic, sizeof(magic)) &&
 	       !memcmp(header->version, version, sizeof(version)) && header->n_slots &&
 	       !(header->n_slots & (header->n_slots - 1)) &&
-	       header->n <= VMOP_NAME_CACHE_MAX_NAMES && header->texts_len_bytes &&
-	       header->texts_len_bytes <= len_bytes &&
+	       header->n <= VMOP_NAME_CACHE_MAX_NAMES && header->n <= header->n_slots &&
+	       header->texts_len_bytes && header->texts_len_bytes <= len_bytes &&
 	       len_bytes == sizeof(*header) + slots_bytes + header->texts_len_bytes;
 }
 
@@ -94,9 +95,13 @@ static bool use_file(struct vmop_name_cache *cache, const char *start, size_t le
 	return true;
 }
 
+/* Map the file, once. */
 static void map_file(struct vmop_name_cache *cache)
 {
 	struct stat st;
+	if (cache->was_opened)
+		return;
+	cache->was_opened = true;
 	_cleanup_close_ int fd = vmop_cache_file_open(cache->dir_fd, cache->file_name,
 						      VMOP_NAME_CACHE_MAX_BYTES, &st);
 	if (fd < 0 || !st.st_size)
@@ -119,7 +124,6 @@ struct vmop_name_cache *vmop_name_cache_open(int dir_fd, enum vmop_demangle dema
 		return NULL;
 	cache->dir_fd = dir_fd;
 	cache->file_name = demangle == VMOP_DEMANGLE_FULL ? "names.full" : "names.short";
-	map_file(cache);
 	return cache;
 }
 
@@ -134,9 +138,12 @@ static uint64_t hash_of(const char *mangled)
 	return XXH3_64bits(mangled, strlen(mangled));
 }
 
-const char *vmop_name_cache_find(const struct vmop_name_cache *cache, const char *mangled)
+const char *vmop_name_cache_find(struct vmop_name_cache *cache, const char *mangled)
 {
-	if (!cache || !cache->start)
+	if (!cache)
+		return NULL;
+	map_file(cache);
+	if (!cache->start)
 		return NULL;
 	uint64_t hash = hash_of(mangled);
 	for (uint32_t step = 0; step < MAX_STEPS; step++) {
@@ -157,6 +164,7 @@ void vmop_name_cache_add(struct vmop_name_cache *cache, const char *mangled, con
 	    strlen(demangled) > VMOP_NAME_CACHE_MAX_NAME_BYTES ||
 	    !vmop_array_reserve(cache->added, cache->added_capacity, cache->n_added + 1))
 		return;
+	map_file(cache); /* which is replaced */
 	cache->added[cache->n_added++] = (struct added){mangled, demangled};
 }
 

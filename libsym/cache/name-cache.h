@@ -34,7 +34,7 @@ struct vmop_name_cache;
 struct vmop_name_cache *vmop_name_cache_open(int dir_fd, enum vmop_demangle demangle);
 
 /* Return the demangled name, or NULL if it is not kept. It lives until the cache is closed. */
-const char *vmop_name_cache_find(const struct vmop_name_cache *cache, const char *mangled);
+const char *vmop_name_cache_find(struct vmop_name_cache *cache, const char *mangled);
 
 /* Add a name that was not found. Both texts must live until the cache is closed. */
 void vmop_name_cache_add(struct vmop_name_cache *cache, const char *mangled, const char *demangled);

@@ -121,6 +121,16 @@ bool vmop_member_name_is_valid(enum vmop_member_kind kind, const char *name)
 	return !*name;
 }
 
+/* Remove the suffix of a packed module: its member is the unpacked ELF file. */
+static void drop_packing(enum vmop_member_kind kind, char *name)
+{
+	static const char *const suffixes[] = {".ko.xz", ".ko.zst", ".ko.gz"};
+	bool is_elf = kind == VMOP_MEMBER_IMAGE || kind == VMOP_MEMBER_DEBUG;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes) && is_elf; i++)
+		if (has_suffix(name, suffixes[i]))
+			*strrchr(name, '.') = '\0';
+}
+
 struct vmop_error *vmop_member_name_make(enum vmop_member_kind kind, size_t number,
 					 const char *path, char **ret)
 {
@@ -131,6 +141,7 @@ struct vmop_error *vmop_member_name_make(enum vmop_member_kind kind, size_t numb
 		if (is_plain_byte(*last))
 			plain[n++] = *last;
 	plain[n] = '\0';
+	drop_packing(kind, plain);
 	bool is_session = kind == VMOP_MEMBER_SESSION;
 	if (asprintf(ret, "%s/%05zu-%s%s", kinds[kind].folder, number, n ? plain : "file",
 		     is_session && !has_suffix(plain, SESSION_SUFFIX) ? SESSION_SUFFIX : "") >= 0)

@@ -114,7 +114,8 @@ bool vmop_member_name_is_valid(enum vmop_member_kind kind, const char *name);
 
 /*
  * Set *ret to a valid name for a member with this number that was at path. The caller frees it; it
- * contains the number, and what of the path's last part is plain.
+ * contains the number, and what of the path's last part is plain. A module that was packed has no
+ * suffix of its packing: the member is unpacked.
  */
 struct vmop_error *vmop_member_name_make(enum vmop_member_kind kind, size_t number,
 					 const char *path, char **ret);

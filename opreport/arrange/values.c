@@ -173,6 +173,13 @@ static bool is_in_details(int id)
 	return id <= COLUMN_PERCENT || is_ratio(id);
 }
 
+/* Return a row that is read soon. */
+static const struct vmop_row *row_ahead(const struct vmop_result *result, size_t row_number)
+{
+	const size_t ahead = 8;
+	return &result->rows[row_number + ahead < result->n_rows ? row_number + ahead : row_number];
+}
+
 void vmop_report_values(const struct vmop_sheet *sheet, size_t row_number, size_t detail_number,
 			struct vmop_value *ret)
 {
@@ -183,6 +190,10 @@ void vmop_report_values(const struct vmop_sheet *sheet, size_t row_number, size_
 			? NULL
 			: &report->result->details[row->first_detail + detail_number];
 	const struct vmop_count *counts = detail ? detail->counts : row->counts;
+	/* Counts and names are not in the order of the rows. */
+	const struct vmop_row *ahead = row_ahead(report->result, row_number);
+	__builtin_prefetch(ahead->counts);
+	__builtin_prefetch(ahead->name);
 	read_counts(report, row, counts);
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];

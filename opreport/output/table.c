@@ -3,6 +3,7 @@
 #include "opreport/output/output.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/escape.h"
@@ -47,6 +48,9 @@ static bool is_same(const struct vmop_value *a, const struct vmop_value *b)
 /* Make a piece of text that lives as long as the sheet. */
 static bool add_text(struct filling *filling, const char *text, uint32_t *ret)
 {
+	size_t len_bytes = strlen(text);
+	if (vmop_escape_simple_len(text, len_bytes) == len_bytes)
+		return vmop_text_table_refer_ascii(filling->table, text, len_bytes, ret);
 	if (vmop_escape_is_plain(text, filling->charset))
 		return vmop_text_table_refer(filling->table, text, ret);
 	_cleanup_free_ char *escaped = vmop_escape(text, filling->charset);
@@ -156,7 +160,8 @@ static struct vmop_text_table *make_table(const struct vmop_sheet *sheet, size_t
 				  .values = values,
 				  .shown = shown,
 				  .cells = cells};
-	if (!table || !values || !shown || !cells || !set_columns(&filling) || !add_rows(&filling))
+	if (!table || !values || !shown || !cells || !set_columns(&filling) ||
+	    !vmop_text_table_reserve(table, sheet->n_rows) || !add_rows(&filling))
 		return NULL;
 	if (width_columns && !vmop_text_table_fit(table, width_columns, LEAST_COLUMNS))
 		return NULL;

@@ -10,9 +10,11 @@
 
 enum { SEPARATOR_COLUMNS = 2 };
 
+/* Tables have ten thousands of pieces: small ones stay in the CPU's caches. */
 struct piece {
 	const char *text; /* NULL: a copy, at `at` in the table's bytes, which can move */
-	size_t at, len_bytes, width_columns;
+	size_t at;
+	uint32_t len_bytes, width_columns;
 };
 
 struct column {
@@ -61,39 +63,46 @@ void vmop_text_table_set_column(struct vmop_text_table *table, size_t column, ui
 	table->columns[column] = (struct column){heading, is_right, is_elastic};
 }
 
-static bool add_piece(struct vmop_text_table *table, const struct piece *piece, uint32_t *ret)
+static bool add_piece(struct vmop_text_table *table, struct piece piece, size_t len_bytes,
+		      size_t width_columns, uint32_t *ret)
 {
-	if (table->n_pieces == UINT32_MAX ||
+	if (table->n_pieces == UINT32_MAX || len_bytes > UINT32_MAX ||
 	    !vmop_array_reserve(table->pieces, table->pieces_capacity, table->n_pieces + 1))
 		return false;
+	piece.len_bytes = (uint32_t)len_bytes;
+	piece.width_columns = (uint32_t)width_columns; /* at most one a byte */
 	*ret = (uint32_t)table->n_pieces;
-	table->pieces[table->n_pieces++] = *piece;
+	table->pieces[table->n_pieces++] = piece;
 	return true;
 }
 
 bool vmop_text_table_copy(struct vmop_text_table *table, const char *text, uint32_t *ret)
 {
-	const struct piece piece = {
-		.at = table->len_bytes,
-		.len_bytes = strlen(text),
-		.width_columns = vmop_fit_width(text),
-	};
-	size_t end = piece.at + piece.len_bytes + 1; /* with its NUL */
+	const struct piece piece = {.at = table->len_bytes};
+	size_t len_bytes = strlen(text), end = piece.at + len_bytes + 1; /* with its NUL */
 	if (!vmop_array_reserve(table->bytes, table->bytes_capacity, end))
 		return false;
-	memcpy(table->bytes + piece.at, text, piece.len_bytes + 1);
+	memcpy(table->bytes + piece.at, text, len_bytes + 1);
 	table->len_bytes = end;
-	return add_piece(table, &piece, ret);
+	return add_piece(table, piece, len_bytes, vmop_fit_width(text), ret);
 }
 
 bool vmop_text_table_refer(struct vmop_text_table *table, const char *text, uint32_t *ret)
 {
-	const struct piece piece = {
-		.text = text,
-		.len_bytes = strlen(text),
-		.width_columns = vmop_fit_width(text),
-	};
-	return add_piece(table, &piece, ret);
+	const struct piece piece = {.text = text};
+	return add_piece(table, piece, strlen(text), vmop_fit_width(text), ret);
+}
+
+bool vmop_text_table_refer_ascii(struct vmop_text_table *table, const char *text, size_t len_bytes,
+				 uint32_t *ret)
+{
+	return add_piece(table, (struct piece){.text = text}, len_bytes, len_bytes, ret);
+}
+
+bool vmop_text_table_reserve(struct vmop_text_table *table, size_t n_rows)
+{
+	return n_rows <= SIZE_MAX / sizeof(*table->cells) / (table->n_columns + 1) &&
+	       vmop_array_reserve(table->cells, table->cells_capacity, n_rows * table->n_columns);
 }
 
 bool vmop_text_table_add_row(struct vmop_text_table *table, const uint32_t *pieces)
@@ -238,6 +247,15 @@ static void print_line(const struct vmop_text_table *table, const uint32_t *cell
 	put_text(writer, "\n", 1);
 }
 
+/* Return the text in the last column of a row that is printed soon, often the longest. */
+static const char *last_text_ahead(const struct vmop_text_table *table, size_t cell)
+{
+	const size_t ahead = 9 * table->n_columns - 1;
+	if (ahead >= table->n_cells - cell)
+		return NULL;
+	return text_of(table, &table->pieces[table->cells[cell + ahead]]);
+}
+
 bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 {
 	_cleanup_free_ size_t *widths = calloc(table->n_columns + 1, sizeof(*widths));
@@ -253,8 +271,10 @@ bool vmop_text_table_print(const struct vmop_text_table *table, FILE *out)
 	writer.out = out;
 	writer.len_bytes = 0;
 	print_line(table, headings, widths, &writer);
-	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns)
+	for (size_t cell = 0; cell < table->n_cells; cell += table->n_columns) {
+		__builtin_prefetch(last_text_ahead(table, cell));
 		print_line(table, table->cells + cell, widths, &writer);
+	}
 	flush(&writer);
 	return true;
 }

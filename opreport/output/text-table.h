@@ -36,6 +36,13 @@ bool vmop_text_table_copy(struct vmop_text_table *table, const char *text, uint3
 /* The same without a copy: text lives as long as the table. */
 bool vmop_text_table_refer(struct vmop_text_table *table, const char *text, uint32_t *ret);
 
+/* The same for len_bytes of printable ASCII, which are not measured: each takes a column. */
+bool vmop_text_table_refer_ascii(struct vmop_text_table *table, const char *text, size_t len_bytes,
+				 uint32_t *ret);
+
+/* Make room for n rows at once.  Return false without memory. */
+bool vmop_text_table_reserve(struct vmop_text_table *table, size_t n_rows);
+
 /* Add a row of n_columns pieces.  Return false without memory. */
 bool vmop_text_table_add_row(struct vmop_text_table *table, const uint32_t *pieces);
 

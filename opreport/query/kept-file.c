@@ -9,7 +9,7 @@
 #include "config.h"
 
 /* Change it with the format, and with the meaning of a part. */
-#define FORMAT 2
+#define FORMAT 3
 
 static const char magic[8] = "vmopsum";
 
@@ -18,13 +18,14 @@ struct header {
 	char version[24]; /* of the program */
 	uint32_t format;
 	uint32_t n_places, n_images, n_runs, n_cells, names_len_bytes;
+	uint32_t demangle, zero;
 	struct vmop_kept_state state;
 	uint64_t hash; /* XXH3, of the header with a hash of 0, then of the rest */
 };
 
-_Static_assert(sizeof(struct header) == 128 && sizeof(struct vmop_kept_state) == 64 &&
+_Static_assert(sizeof(struct header) == 136 && sizeof(struct vmop_kept_state) == 64 &&
 		       sizeof(struct vmop_kept_place) == 40 &&
-		       sizeof(struct vmop_kept_image) == 16 && sizeof(struct vmop_kept_run) == 48 &&
+		       sizeof(struct vmop_kept_image) == 16 && sizeof(struct vmop_kept_run) == 56 &&
 		       sizeof(struct vmop_db_cell) == 24,
 	       "a file's form, of multiples of 8 bytes");
 
@@ -70,7 +71,8 @@ static bool has_good_runs(const struct vmop_kept_file *file, const struct vmop_k
 			return false;
 		if (runs[i].index == VMOP_SYMTAB_NO_INDEX)
 			continue;
-		if (runs[i].name >= file->names_len_bytes || runs[i].first > i ||
+		if (runs[i].name >= file->names_len_bytes ||
+		    runs[i].shown >= file->names_len_bytes || runs[i].first > i ||
 		    runs[runs[i].first].index != runs[i].index)
 			return false;
 	}
@@ -104,6 +106,7 @@ bool vmop_kept_file_parse(const void *bytes, size_t len_bytes, struct vmop_kept_
 		return false;
 	*ret = (struct vmop_kept_file){
 		.state = header.state,
+		.demangle = header.demangle,
 		.n_places = header.n_places,
 		.n_images = header.n_images,
 		.n_runs = header.n_runs,
@@ -138,6 +141,7 @@ void *vmop_kept_file_make(const struct vmop_kept_file *file, size_t *ret_len_byt
 		.n_runs = (uint32_t)file->n_runs,
 		.n_cells = (uint32_t)file->n_cells,
 		.names_len_bytes = (uint32_t)file->names_len_bytes,
+		.demangle = file->demangle,
 		.state = file->state,
 	};
 	const size_t numbers[] = {file->n_places, file->n_images, file->n_runs, file->n_cells,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "libdb/db.h"
+#include "libsym/demangle-form.h"
 #include "libsym/symtab.h"
 
 /* The largest file. */
@@ -42,9 +43,10 @@ struct vmop_kept_image {
 
 struct vmop_kept_run {
 	uint64_t start, end, offset, len_bytes; /* of the run, and of its symbol */
-	uint32_t index;	     /* of the symbol in its table; VMOP_SYMTAB_NO_INDEX: none */
-	uint32_t name, type; /* name: its position among the names */
-	uint32_t first;	     /* the first of the image's runs that has this symbol */
+	uint32_t index;	      /* of the symbol in its table; VMOP_SYMTAB_NO_INDEX: none */
+	uint32_t first;	      /* the first of the image's runs that has this symbol */
+	uint32_t name, shown; /* positions among the names, of the first run of a symbol */
+	uint32_t type, zero;
 };
 
 struct vmop_kept_file {
@@ -54,6 +56,7 @@ struct vmop_kept_file {
 	const struct vmop_kept_run *runs; /* of an image ascending, without overlap */
 	const struct vmop_db_cell *cells; /* offset: any of the run, or exact */
 	const char *names;
+	enum vmop_demangle demangle; /* the form of shown names */
 	size_t n_places, n_images, n_runs, n_cells, names_len_bytes;
 };
 

@@ -44,8 +44,6 @@ static bool add_runs(struct vmop_kept_images *images, const struct vmop_kept_sou
 		kept->len_bytes = run.symbol->len_bytes;
 		kept->index = vmop_symtab_index_of(source->symtab, run.symbol);
 		kept->type = (unsigned char)run.symbol->type;
-		if (!add_name(images, run.symbol->name, &kept->name))
-			return false;
 	}
 	return true;
 }
@@ -80,6 +78,26 @@ static bool find_firsts(struct vmop_kept_run *runs, size_t n)
 	return true;
 }
 
+/* Add the names of an image's symbols, each once. */
+static bool add_names(struct vmop_kept_images *images, size_t first_run,
+		      const struct vmop_symtab *symtab, struct vmop_symbols *symbols)
+{
+	struct vmop_kept_run *runs = images->runs + first_run;
+	size_t n = images->n_runs - first_run;
+	for (size_t i = 0; i < n; i++) {
+		if (runs[i].index == VMOP_SYMTAB_NO_INDEX || runs[i].first != i)
+			continue;
+		const struct vmop_symbol *symbol = vmop_symtab_find(symtab, runs[i].start);
+		const char *shown = symbol ? vmop_symbols_name(symbols, symbol) : NULL;
+		if (!symbol || !add_name(images, symbol->name, &runs[i].name))
+			return false;
+		runs[i].shown = runs[i].name;
+		if (strcmp(shown, symbol->name) != 0 && !add_name(images, shown, &runs[i].shown))
+			return false;
+	}
+	return true;
+}
+
 /* Sort the runs from `first` on, and drop those that several sources have. */
 static void sort_runs(struct vmop_kept_images *images, size_t first)
 {
@@ -95,7 +113,7 @@ static void sort_runs(struct vmop_kept_images *images, size_t first)
 
 /* Add the image of the n sources, which all have it. */
 static bool add_image(struct vmop_kept_images *images, const struct vmop_kept_source *sources,
-		      size_t n)
+		      size_t n, struct vmop_symbols *symbols)
 {
 	const struct vmop_symtab *symtab = sources[0].symtab;
 	size_t first_run = images->n_runs;
@@ -105,7 +123,8 @@ static bool add_image(struct vmop_kept_images *images, const struct vmop_kept_so
 		if (!add_runs(images, &sources[i]))
 			return false;
 	sort_runs(images, first_run);
-	if (!find_firsts(images->runs + first_run, images->n_runs - first_run))
+	if (!find_firsts(images->runs + first_run, images->n_runs - first_run) ||
+	    !add_names(images, first_run, symtab, symbols))
 		return false;
 	images->items[images->n++] = (struct vmop_kept_image){
 		.image = sources[0].image,
@@ -122,14 +141,14 @@ static int compare_sources(const void *a, const void *b)
 }
 
 bool vmop_kept_images_make(struct vmop_kept_images *images, struct vmop_kept_source *sources,
-			   size_t n)
+			   size_t n, struct vmop_symbols *symbols)
 {
 	qsort(sources, n, sizeof(*sources), compare_sources);
 	for (size_t i = 0, end; i < n; i = end) {
 		end = i + 1;
 		while (end < n && vmop_image_id_equals(sources[end].image, sources[i].image))
 			end++;
-		if (!sources[i].by_offset && !add_image(images, sources + i, end - i))
+		if (!sources[i].by_offset && !add_image(images, sources + i, end - i, symbols))
 			return false;
 	}
 	return true;

@@ -9,6 +9,7 @@
 #include "libdb/db.h"
 #include "libsym/symtab.h"
 #include "opreport/query/kept-file.h"
+#include "opreport/query/symbols.h"
 
 /* Cells of an image. */
 struct vmop_kept_source {
@@ -27,11 +28,12 @@ struct vmop_kept_images {
 };
 
 /*
- * Make the images of the sources, each once; this sorts the sources. *images is {0}, and has to be
- * freed whatever is returned. Return false without memory, and for too many names.
+ * Make the images of the sources, each once; this sorts the sources. Names are shown as `symbols`
+ * shows them. *images is {0}, and has to be freed whatever is returned. Return false without
+ * memory, and for too many names.
  */
 bool vmop_kept_images_make(struct vmop_kept_images *images, struct vmop_kept_source *sources,
-			   size_t n);
+			   size_t n, struct vmop_symbols *symbols);
 
 void vmop_kept_images_deinit(struct vmop_kept_images *images);
 

@@ -4,13 +4,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #include "libutil/clock.h"
 
-/* A file that was changed lately could be changed again without another time. */
-#define SETTLED_S 3
+/*
+ * A file that was changed lately could be changed again without another time.  Some file systems
+ * store seconds, or every other second.  Linux stores its tick, of at most 10 ms, where the file
+ * system stores fractions.
+ */
+#define SETTLED_NS (3 * VMOP_NS_PER_S)
+#define SETTLED_WITH_FRACTIONS_NS (VMOP_NS_PER_S / 10)
 
 static uint64_t to_ns(struct statx_timestamp time)
 {
@@ -39,10 +43,11 @@ bool vmop_kept_state_identify(const struct vmop_session_facts *facts, const stru
 	return true;
 }
 
-bool vmop_kept_state_is_settled(const struct vmop_kept_state *state)
+bool vmop_kept_state_is_settled(const struct vmop_kept_state *state, uint64_t now_ns)
 {
 	uint64_t last_ns = state->mtime_ns > state->ctime_ns ? state->mtime_ns : state->ctime_ns;
-	return last_ns + SETTLED_S * VMOP_NS_PER_S < (uint64_t)time(NULL) * VMOP_NS_PER_S;
+	bool has_fractions = state->mtime_ns % VMOP_NS_PER_S && state->ctime_ns % VMOP_NS_PER_S;
+	return last_ns + (has_fractions ? SETTLED_WITH_FRACTIONS_NS : SETTLED_NS) < now_ns;
 }
 
 void vmop_kept_state_name(const struct vmop_kept_state *state, char ret[VMOP_KEPT_NAME_BYTES])

@@ -37,7 +37,10 @@ bool vmop_kept_state_is_same_file(const struct vmop_kept_state *kept,
 struct vmop_error *vmop_kept_state_read_span(struct vmop_db *db, const struct vmop_kept_state *kept,
 					     struct vmop_kept_state *now, bool *ret_is_same);
 
-/* Return whether a later change of the file of an ended session would show in its times. */
-bool vmop_kept_state_is_settled(const struct vmop_kept_state *state);
+/*
+ * Return whether a change of the file of an ended session that is made after now_ns
+ * (CLOCK_REALTIME) shows in its times.
+ */
+bool vmop_kept_state_is_settled(const struct vmop_kept_state *state, uint64_t now_ns);
 
 #endif

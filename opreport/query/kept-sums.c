@@ -10,6 +10,7 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "opreport/query/kept-file.h"
 #include "opreport/query/kept-images.h"
 #include "opreport/query/kept-state.h"
@@ -30,9 +31,11 @@ struct vmop_kept_sums {
 	void *mapped;		     /* the file; NULL: none that is valid */
 	size_t mapped_len_bytes;
 	struct vmop_kept_file file;
-	struct vmop_symtab_known *known; /* its runs */
+	struct vmop_symtab_known *known; /* its runs; NULL: none */
+	bool has_shown_names;		 /* in the form of this report */
 
 	struct vmop_query_walk *walk;
+	bool is_settled;	    /* vmop_kept_state_is_settled(&now), while it is read */
 	struct vmop_kept_state now; /* of all intervals; session {0, 0}: they are not to be kept */
 	struct place *by_key, *last;
 	struct place **places;
@@ -75,6 +78,17 @@ void vmop_kept_sums_destroy(struct vmop_kept_sums *sums)
 		free(sums);
 		sums = next;
 	}
+}
+
+const char *vmop_kept_sums_name(const struct vmop_kept_sums *sums, const struct vmop_symbol *symbol)
+{
+	for (; sums; sums = sums->next) {
+		uintptr_t at = (uintptr_t)symbol - (uintptr_t)sums->known;
+		size_t i = at / sizeof(*sums->known);
+		if (sums->known && sums->has_shown_names && i < sums->file.n_runs)
+			return sums->file.names + sums->file.runs[i].shown;
+	}
+	return NULL;
 }
 
 bool vmop_kept_sums_suit(const struct vmop_query_walk *walk, const struct vmop_db_filter *filter)
@@ -167,6 +181,7 @@ static struct vmop_error *compare_tables(struct vmop_kept_sums *sums,
 	bool is_same = true;
 	if (sums->mapped && !make_known(sums))
 		return &vmop_error_no_memory;
+	sums->has_shown_names = file->demangle == sums->walk->query->resolver.demangle;
 	for (size_t i = 0, run = 0; i < file->n_images && is_same; i++) {
 		const struct vmop_kept_image *image = &file->images[i];
 		const struct vmop_symtab *symtab;
@@ -185,7 +200,7 @@ static struct vmop_error *compare_tables(struct vmop_kept_sums *sums,
 	}
 	/* The runs of images that were the same stay right, and mapped. */
 	if (!is_same)
-		sums->file = (struct vmop_kept_file){.state = sums->file.state};
+		sums->file.n_places = sums->file.n_cells = 0;
 	return NULL;
 }
 
@@ -402,7 +417,8 @@ static bool make_images(const struct vmop_kept_sums *sums, const struct vmop_kep
 						       .by_offset = sums->places[i]->by_offset,
 						       .cells = cells,
 						       .n_cells = places[i].n_cells};
-	return sources && vmop_kept_images_make(images, sources, sums->n_places);
+	return sources &&
+	       vmop_kept_images_make(images, sources, sums->n_places, sums->walk->result->symbols);
 }
 
 static bool is_worth_keeping(const struct vmop_kept_sums *sums)
@@ -411,7 +427,7 @@ static bool is_worth_keeping(const struct vmop_kept_sums *sums)
 	if (!(sums->now.session[0] | sums->now.session[1]) || sums->tally.left_out ||
 	    vmop_symbols_n_left_out(sums->walk->result->symbols))
 		return false;
-	if (has_facts && !vmop_kept_state_is_settled(&sums->now))
+	if (has_facts && !sums->is_settled)
 		return false;
 	/* From then on, a change of the session shows in its file's times. */
 	if (sums->file.n_cells && has_facts && !sums->file.state.file_len_bytes)
@@ -442,6 +458,7 @@ static struct vmop_error *keep(struct vmop_kept_sums *sums)
 		.runs = images.runs,
 		.cells = cells,
 		.names = images.names,
+		.demangle = sums->walk->query->resolver.demangle,
 		.n_places = sums->n_places,
 		.n_images = images.n,
 		.n_runs = images.n_runs,
@@ -474,6 +491,8 @@ static struct vmop_error *find_file(struct vmop_kept_sums *sums, struct vmop_db 
 	if (vmop_kept_state_identify(&walk->result->catalog.sessions[walk->session],
 				     vmop_db_snapshot_file(db), &sums->now))
 		map_file(sums);
+	/* Before the samples are read: each change from now on has another time. */
+	sums->is_settled = vmop_kept_state_is_settled(&sums->now, vmop_clock_ns(CLOCK_REALTIME));
 	struct vmop_error *err =
 		vmop_kept_state_read_span(db, &sums->file.state, &sums->now, &is_same);
 	if (err)
@@ -496,6 +515,8 @@ static struct vmop_error *walk_newer(struct vmop_kept_sums *sums, struct vmop_db
 	if (!*ret_done)
 		return err;
 	err = list_cells(sums, &places, &cells);
+	if (!err)
+		err = vmop_tally_reserve(&sums->walk->result->cells, file->n_cells + sums->tally.n);
 	if (!err)
 		err = pass(sums->walk, filter, file->places, file->n_places, file->cells);
 	if (!err)

@@ -25,6 +25,7 @@
 #include "libutil/error.h"
 
 struct vmop_kept_sums;
+struct vmop_symbol;
 struct vmop_query_walk;
 
 /*
@@ -47,6 +48,13 @@ bool vmop_kept_sums_suit(const struct vmop_query_walk *walk, const struct vmop_d
  */
 struct vmop_error *vmop_kept_sums_walk(struct vmop_query_walk *walk, struct vmop_db *db,
 				       const struct vmop_db_filter *filter, bool *ret_done);
+
+/*
+ * Return the name to show of a symbol that the runs of a session's file have, or NULL. It is what
+ * vmop_symbols_name() returns, without a search.
+ */
+const char *vmop_kept_sums_name(const struct vmop_kept_sums *sums,
+				const struct vmop_symbol *symbol); /* sums: NULL is allowed */
 
 /* Free the sums of all sessions, after the symbols. */
 void vmop_kept_sums_destroy(struct vmop_kept_sums *sums); /* NULL is allowed */

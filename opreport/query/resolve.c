@@ -294,6 +294,8 @@ struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vm
 	if (!err && with_details) {
 		rows = calloc(result->cells.n + 1, sizeof(*rows));
 		err = rows ? NULL : &vmop_error_no_memory;
+	} else if (!err) { /* nearly each cell is a row */
+		err = vmop_tally_reserve(&result->rows_tally, result->cells.n);
 	}
 	resolving.rows = rows;
 	struct vmop_progress progress;

@@ -41,6 +41,9 @@ struct vmop_error *vmop_result_make_rows(struct vmop_result *result)
 		};
 		if (symbol && symbol != &vmop_idle_symbol)
 			row->address = vmop_row_image(result, row)->base + symbol->offset;
+		/* They lie in this order, not in that of the samples. */
+		if (symbol && vmop_kept_sums_name(result->kept, symbol))
+			vmop_result_symbol_name(result, row);
 	}
 	add_details_to_rows(result);
 	return NULL;
@@ -87,7 +90,9 @@ const char *vmop_result_name_of(struct vmop_result *result, const struct vmop_sy
 		return "(no symbols)";
 	if (symbol == &vmop_idle_symbol)
 		return vmop_idle_symbol.name;
-	const char *name = vmop_symbols_name(result->symbols, symbol);
+	const char *name = vmop_kept_sums_name(result->kept, symbol);
+	if (!name)
+		name = vmop_symbols_name(result->symbols, symbol);
 	if (!vmop_label_is_quoted(VMOP_LABEL_SYMBOL, name))
 		return name;
 	_cleanup_free_ char *label = vmop_label(VMOP_LABEL_SYMBOL, name);

@@ -223,12 +223,15 @@ static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
 	return sink->take(sink->arg, &run, ret_wanted);
 }
 
-/* Return whether the cells of runs are looked up in the memo: they have no other receiver. */
+/*
+ * Return whether the cells of runs are looked up in the memo: they have no other receiver. Pieces
+ * of kept sums, which are of no interval, have each run once.
+ */
 static bool has_memo(const struct taking *taking)
 {
 	const struct vmop_query *query = taking->walk->query;
 	return (query->dimensions & VMOP_BY_SYMBOL) && !query->details && !query->sink &&
-	       taking->place.group != VMOP_NO_GROUP;
+	       taking->piece->interval && taking->place.group != VMOP_NO_GROUP;
 }
 
 /* Take the next run as take_run does, if its cell is known. */

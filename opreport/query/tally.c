@@ -64,9 +64,13 @@ static void rehash(struct vmop_tally *tally)
 	}
 }
 
-static struct vmop_error *grow(struct vmop_tally *tally)
+static size_t next_capacity(size_t capacity)
 {
-	size_t capacity = tally->capacity ? tally->capacity * 2 : FIRST_CAPACITY;
+	return capacity ? capacity * 2 : FIRST_CAPACITY;
+}
+
+static struct vmop_error *grow(struct vmop_tally *tally, size_t capacity)
+{
 	void *keys = reallocarray(tally->keys, capacity, sizeof(*tally->keys));
 	if (!keys)
 		return &vmop_error_no_memory;
@@ -87,6 +91,15 @@ static struct vmop_error *grow(struct vmop_tally *tally)
 	return NULL;
 }
 
+struct vmop_error *vmop_tally_reserve(struct vmop_tally *tally, size_t n)
+{
+	size_t capacity = tally->capacity;
+	while (capacity < tally->n + n &&
+	       bytes_of(tally, next_capacity(capacity)) <= VMOP_TALLY_MAX_BYTES)
+		capacity = next_capacity(capacity);
+	return capacity > tally->capacity ? grow(tally, capacity) : NULL;
+}
+
 struct vmop_error *vmop_tally_at(struct vmop_tally *tally, uint32_t group, uint64_t value,
 				 struct vmop_count **ret, size_t *ret_index)
 {
@@ -95,7 +108,7 @@ struct vmop_error *vmop_tally_at(struct vmop_tally *tally, uint32_t group, uint6
 	bool is_full = tally->n == tally->capacity && tally->n &&
 		       bytes_of(tally, tally->capacity * 2) > VMOP_TALLY_MAX_BYTES;
 	if (tally->n == tally->capacity && !is_full) {
-		struct vmop_error *err = grow(tally);
+		struct vmop_error *err = grow(tally, next_capacity(tally->capacity));
 		if (err)
 			return err;
 	}

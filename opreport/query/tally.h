@@ -56,6 +56,9 @@ void vmop_tally_deinit(struct vmop_tally *tally);
 struct vmop_error *vmop_tally_at(struct vmop_tally *tally, uint32_t group, uint64_t value,
 				 struct vmop_count **ret, size_t *ret_index);
 
+/* Make room for n more keys at once, within the bound. */
+struct vmop_error *vmop_tally_reserve(struct vmop_tally *tally, size_t n);
+
 static inline const struct vmop_count *vmop_tally_counts(const struct vmop_tally *tally,
 							 size_t index)
 {

@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 /* Bytes of a header: its beginning is the same in all files, and its end is the hash. */
-enum { BEGIN_BYTES = 36, HASH_AT = 120, HEADER_BYTES = 128 };
+enum { BEGIN_BYTES = 36, HASH_AT = 128, HEADER_BYTES = 136 };
 
 static void check(const void *bytes, size_t len_bytes)
 {
@@ -32,6 +32,7 @@ static void check(const void *bytes, size_t len_bytes)
 			if (runs[run].index == VMOP_SYMTAB_NO_INDEX)
 				continue;
 			names_len_bytes += strlen(file.names + runs[run].name);
+			names_len_bytes += strlen(file.names + runs[run].shown);
 			if (runs[runs[run].first].index != runs[run].index)
 				abort();
 		}

@@ -58,7 +58,7 @@ static void write_file(const void *bytes, size_t len_bytes)
 }
 
 /* Return whether a name of the file is found; it has to be a text. */
-static bool is_found(const struct vmop_name_cache *cache, const char *mangled)
+static bool is_found(struct vmop_name_cache *cache, const char *mangled)
 {
 	const char *found = vmop_name_cache_find(cache, mangled);
 	return found && strlen(found) < VMOP_NAME_CACHE_MAX_BYTES;

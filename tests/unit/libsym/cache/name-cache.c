@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 /* Positions in the file's header. */
-enum { VERSION_AT = 8, HASH_AT = 48, HEADER_BYTES = 56 };
+enum { VERSION_AT = 8, N_SLOTS_AT = 32, N_AT = 36, HASH_AT = 48, HEADER_BYTES = 56 };
 
 #define FILE_NAME "names.short"
 
@@ -194,6 +194,24 @@ static void another_version_counts_as_missing(void **state)
 	free(file);
 }
 
+/* A small file that claims many names would be written again with room for all of them. */
+static void more_names_than_slots_count_as_missing(void **state)
+{
+	(void)state;
+	size_t len_bytes;
+	uint32_t n;
+	keep(0, 40);
+	char *file = read_file(&len_bytes);
+	memcpy(&n, file + N_SLOTS_AT, sizeof(n));
+	for (uint32_t more = 0; more < 2; more++, n++) {
+		memcpy(file + N_AT, &n, sizeof(n));
+		set_hash(file, len_bytes);
+		write_file(file, len_bytes);
+		assert_int_equal(count(0, 40), more ? 0 : 40);
+	}
+	free(file);
+}
+
 static void files_of_others_count_as_missing(void **state)
 {
 	(void)state;
@@ -255,6 +273,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_damaged_file_counts_as_missing_and_is_written_anew,
 					  tear_down),
 		cmocka_unit_test_teardown(another_version_counts_as_missing, tear_down),
+		cmocka_unit_test_teardown(more_names_than_slots_count_as_missing, tear_down),
 		cmocka_unit_test_teardown(files_of_others_count_as_missing, tear_down),
 		cmocka_unit_test_teardown(nonsense_is_bounded, tear_down),
 	};

@@ -70,6 +70,28 @@ static void made_names_are_valid(void **state)
 		}
 }
 
+/* Modules are unpacked in the archive. */
+static void made_names_have_no_packing(void **state)
+{
+	(void)state;
+	static const struct {
+		enum vmop_member_kind kind;
+		const char *path, *name;
+	} cases[] = {
+		{VMOP_MEMBER_IMAGE, "/lib/modules/6.1/kernel/xfs.ko.xz", "files/00007-xfs.ko"},
+		{VMOP_MEMBER_IMAGE, "/lib/modules/6.1/kernel/xfs.ko.zst", "files/00007-xfs.ko"},
+		{VMOP_MEMBER_DEBUG, "/lib/modules/6.1/kernel/xfs.ko.gz", "files/00007-xfs.ko"},
+		{VMOP_MEMBER_IMAGE, "/lib/modules/6.1/kernel/xfs.ko", "files/00007-xfs.ko"},
+		{VMOP_MEMBER_IMAGE, "/opt/program.xz", "files/00007-program.xz"},
+		{VMOP_MEMBER_SOURCE, "/src/xfs.ko.xz", "sources/00007-xfs.ko.xz"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_free_ char *name = NULL;
+		assert_ok(vmop_member_name_make(cases[i].kind, 7, cases[i].path, &name));
+		assert_string_equal(name, cases[i].name);
+	}
+}
+
 static void lists_are_bounded(void **state)
 {
 	(void)state;
@@ -93,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_checked),
 		cmocka_unit_test(made_names_are_valid),
+		cmocka_unit_test(made_names_have_no_packing),
 		cmocka_unit_test(lists_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

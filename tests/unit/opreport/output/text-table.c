@@ -15,8 +15,9 @@ static struct vmop_text_table *make(void)
 	uint32_t headings[N];
 	assert_non_null(table);
 	assert_true(vmop_text_table_refer(table, "n", &headings[0]));
-	assert_true(vmop_text_table_refer(table, "name", &headings[1]));
+	assert_true(vmop_text_table_refer_ascii(table, "name", 4, &headings[1]));
 	assert_true(vmop_text_table_refer(table, "end", &headings[2]));
+	assert_true(vmop_text_table_reserve(table, 2)); /* some have more */
 	for (size_t c = 0; c < N; c++)
 		vmop_text_table_set_column(table, c, headings[c], c == 0, c == 1);
 	return table;

@@ -15,7 +15,13 @@ static const struct vmop_kept_place places[] = {
 };
 static const struct vmop_kept_image images[] = {{{7}, 2, 0x1234}, {{9}, 0, VMOP_KEPT_NO_SYMBOLS}};
 static const struct vmop_kept_run runs[] = {
-	{.start = 0x10, .end = 0x20, .offset = 0x10, .len_bytes = 16, .name = 2, .type = 'T'},
+	{.start = 0x10,
+	 .end = 0x20,
+	 .offset = 0x10,
+	 .len_bytes = 16,
+	 .name = 2,
+	 .shown = 4,
+	 .type = 'T'},
 	{.start = 0x20, .end = 0x30, .index = VMOP_SYMTAB_NO_INDEX},
 };
 static const struct vmop_db_cell cells[] = {{0x10, 1, 10}, {0x20, 2, 20}, {0x5, 3, 30}};
@@ -31,6 +37,7 @@ static const struct vmop_kept_file whole = {
 	.n_runs = 2,
 	.n_cells = 3,
 	.names_len_bytes = 7,
+	.demangle = VMOP_DEMANGLE_FULL,
 };
 
 static void test_read_what_was_written(void **state)
@@ -51,6 +58,8 @@ static void test_read_what_was_written(void **state)
 	assert_int_equal(file.n_cells, 3);
 	assert_memory_equal(file.cells, cells, sizeof(cells));
 	assert_string_equal(file.names + file.runs[0].name, "main");
+	assert_string_equal(file.names + file.runs[0].shown, "in");
+	assert_int_equal(file.demangle, VMOP_DEMANGLE_FULL);
 }
 
 static void test_find_damage(void **state)
@@ -82,6 +91,8 @@ static void test_refuse_nonsense(void **state)
 					      {.start = 0x18, .end = 0x30}};
 	const struct vmop_kept_run without_name[] = {{.start = 0x10, .end = 0x20, .name = 7},
 						     {.start = 0x20, .end = 0x30}};
+	const struct vmop_kept_run without_shown[] = {{.start = 0x10, .end = 0x20, .shown = 7},
+						      {.start = 0x20, .end = 0x30}};
 	const struct vmop_kept_run of_a_later_one[] = {
 		{.start = 0x10, .end = 0x20, .name = 2, .first = 1},
 		{.start = 0x20, .end = 0x30, .name = 2}};
@@ -91,8 +102,8 @@ static void test_refuse_nonsense(void **state)
 	const struct vmop_kept_image many_runs[] = {{{7}, 3, 1}, {{9}, 0, 0}};
 	const struct vmop_kept_image few_runs[] = {{{7}, 1, 1}, {{9}, 0, 0}};
 	const struct vmop_kept_place more_cells[] = {{.n_cells = 2}, {.n_cells = 2}};
-	struct vmop_kept_file bad[10], file;
-	for (size_t i = 0; i < 10; i++)
+	struct vmop_kept_file bad[11], file;
+	for (size_t i = 0; i < 11; i++)
 		bad[i] = whole;
 	bad[0].runs = overlapping;
 	bad[1].runs = empty;
@@ -104,7 +115,8 @@ static void test_refuse_nonsense(void **state)
 	bad[7].state.first = 10;
 	bad[8].runs = of_a_later_one;
 	bad[9].runs = of_another;
-	for (size_t i = 0; i < 10; i++) {
+	bad[10].runs = without_shown;
+	for (size_t i = 0; i < 11; i++) {
 		size_t len_bytes;
 		_cleanup_free_ void *bytes = vmop_kept_file_make(&bad[i], &len_bytes);
 		assert_non_null(bytes);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libsym/build-id.h"
@@ -20,6 +21,7 @@
 #include "opreport/arrange/report.h"
 #include "opreport/output/output.h"
 #include "opreport/query/kept-file.h"
+#include "opreport/query/kept-state.h"
 #include "tests/unit/ok.h"
 
 enum { SECOND_NS = 1000000000, START_S = 1000, N_CELLS = 300 };
@@ -484,6 +486,29 @@ static void test_two_sessions(void **state)
 	end_session();
 }
 
+/* The times of a file show later changes after some while, which depends on the file system. */
+static void test_settled(void **state)
+{
+	(void)state;
+	const uint64_t second_ns = SECOND_NS, ms_ns = second_ns / 1000, at_ns = 1000 * second_ns;
+	struct vmop_kept_state file = {.mtime_ns = at_ns + 4 * ms_ns, .ctime_ns = at_ns + ms_ns};
+	assert_false(vmop_kept_state_is_settled(&file, at_ns));
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 50 * ms_ns));
+	assert_true(vmop_kept_state_is_settled(&file, at_ns + 150 * ms_ns));
+	file.mtime_ns = at_ns; /* of a file system that stores seconds */
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 2900 * ms_ns));
+	assert_true(vmop_kept_state_is_settled(&file, at_ns + 3100 * ms_ns));
+	file.ctime_ns = at_ns + 2 * second_ns;
+	assert_false(vmop_kept_state_is_settled(&file, at_ns + 4 * second_ns));
+}
+
+static void set_mtime(time_t mtime_s)
+{
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+					  {.tv_sec = mtime_s, .tv_nsec = 1}};
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
 /* A session that was changed after its end, by hand, has other times. */
 static void test_ended(void **state)
 {
@@ -492,15 +517,66 @@ static void test_ended(void **state)
 	record(6);
 	assert_ok(vmop_db_put_info(writer, "end_ns", "2000000000000"));
 	end_session();
+	set_mtime(time(NULL) + 3600);
 	compare_some();
 	char kept[512];
 	find_kept(kept);
-	assert_string_equal(kept, ""); /* it ended just now, and could change without a trace */
-	sleep(5);
+	assert_string_equal(kept, ""); /* it could change without a trace */
+	set_mtime(time(NULL) - 3600);
+	sleep(1);
 	compare_some();
 	assert_true(are_used());
 	assert_int_equal(chmod(path, 0600), 0); /* changes its time */
 	assert_false(are_used());
+}
+
+/* Let the kept file show all names as "forged". */
+static void forge_shown_names(void)
+{
+	static const char forged[] = "forged";
+	char kept[512];
+	size_t len_bytes;
+	struct vmop_kept_file file;
+	find_kept(kept);
+	_cleanup_free_ char *bytes = read_all(kept, &len_bytes);
+	assert_true(vmop_kept_file_parse(bytes, len_bytes, &file));
+	assert_true(file.n_runs > 0);
+	_cleanup_free_ char *names = malloc(file.names_len_bytes + sizeof(forged));
+	_cleanup_free_ struct vmop_kept_run *runs = calloc(file.n_runs, sizeof(*runs));
+	assert_non_null(names);
+	assert_non_null(runs);
+	memcpy(names, file.names, file.names_len_bytes);
+	memcpy(names + file.names_len_bytes, forged, sizeof(forged));
+	memcpy(runs, file.runs, file.n_runs * sizeof(*runs));
+	for (size_t i = 0; i < file.n_runs; i++)
+		runs[i].shown = (uint32_t)file.names_len_bytes;
+	file.names = names;
+	file.names_len_bytes += sizeof(forged);
+	file.runs = runs;
+	_cleanup_free_ void *made = vmop_kept_file_make(&file, &len_bytes);
+	assert_non_null(made);
+	write_all(kept, made, len_bytes);
+}
+
+/* Names come from the kept file if it has them in the wanted form. */
+static void test_shown_names(void **state)
+{
+	(void)state;
+	struct vmop_query query = {
+		.dimensions = flat,
+		.resolver = {.cache_path = cache, .demangle = VMOP_DEMANGLE_SMART}};
+	begin_session(11);
+	record(6);
+	compare(query, NULL);
+	compare(query, NULL);
+	forge_shown_names();
+	_cleanup_free_ char *forged = report(&query, NULL);
+	assert_non_null(strstr(forged, "forged"));
+	query.resolver.demangle = VMOP_DEMANGLE_FULL;
+	compare(query, NULL);
+	query.resolver.demangle = VMOP_DEMANGLE_NONE;
+	compare(query, NULL);
+	end_session();
 }
 
 /* A damaged file is replaced. */
@@ -543,7 +619,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_summaries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replaced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_two_sessions, set_up, tear_down),
+		cmocka_unit_test(test_settled),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_shown_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,30 @@ static void sums_by_key(void **state)
 	}
 }
 
+/* Keys stay where they are when room is made for more, of which there may be too many. */
+static void room_is_made(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_tally_deinit) struct vmop_tally tally;
+	struct vmop_count *counts;
+	size_t index;
+	vmop_tally_init(&tally, 1);
+	assert_null(vmop_tally_reserve(&tally, 0));
+	assert_null(vmop_tally_at(&tally, 3, 30, &counts, NULL));
+	vmop_count_add(counts, 1, 10);
+	assert_null(vmop_tally_reserve(&tally, 5000));
+	assert_in_range(tally.capacity, 5001, 10002);
+	size_t capacity = tally.capacity;
+	for (uint64_t i = 0; i < 5000; i++)
+		assert_null(vmop_tally_at(&tally, 4, i, &counts, NULL));
+	assert_int_equal(tally.capacity, capacity);
+	assert_null(vmop_tally_at(&tally, 3, 30, &counts, &index));
+	assert_int_equal(index, 0);
+	assert_int_equal(counts->samples, 1);
+	assert_null(vmop_tally_reserve(&tally, SIZE_MAX / 2));
+	assert_in_range(tally.capacity, 5001, VMOP_TALLY_MAX_BYTES / sizeof(*counts));
+}
+
 /* Samples without room are summed in left_out; the others keep their keys. */
 static void samples_without_room_are_counted(void **state)
 {
@@ -79,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_key),
+		cmocka_unit_test(room_is_made),
 		cmocka_unit_test(samples_without_room_are_counted),
 		cmocka_unit_test(groups_are_interned),
 	};
