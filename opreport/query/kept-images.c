@@ -26,7 +26,7 @@ static bool add_name(struct vmop_kept_images *images, const char *name, uint32_t
 	return true;
 }
 
-/* Add the name of a run's symbol, and what is shown for it. */
+/* Add the name of a run's symbol, and the shown one. */
 static bool add_names(struct vmop_kept_images *images, const struct vmop_symbol *symbol,
 		      struct vmop_symbols *symbols, struct vmop_kept_run *run)
 {
