@@ -30,7 +30,7 @@ struct vmop_agent {
 	struct vmop_daemon *daemon;
 	struct vmop_agent_messages *mail;   /* in a domain of Xen; else NULL */
 	struct vmop_agent_link *link;	    /* in a guest of KVM; else NULL */
-	struct vmop_session_server *server; /* in a guest of KVM that can listen; else NULL */
+	struct vmop_session_server *server; /* in a guest of KVM; NULL: none could be created */
 	uint64_t session_token;		    /* of the host's session that began the last one */
 	const struct vmop_source_ops *own_source; /* of sessions with samples of this guest */
 	struct vmop_handed_feed *feed;		  /* of the session with the host's; or NULL */
@@ -181,7 +181,7 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 static unsigned pause_ms(const struct vmop_agent *agent, bool is_alert)
 {
 	unsigned measure_ms = agent->link ? vmop_agent_link_measure_ms(agent->link) : 0;
-	if (is_alert)
+	if (is_alert || (agent->link && vmop_agent_link_is_serving(agent->link)))
 		return ALERT_LOOK_EVERY_MS;
 	if (measure_ms)
 		return measure_ms;
@@ -280,18 +280,27 @@ static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop
 	return NULL;
 }
 
+static void serve_connection(void *server, int fd)
+{
+	vmop_session_server_take(server, fd);
+}
+
 /* Let the host fetch the sessions that it commands. */
-static struct vmop_error *serve_sessions(struct vmop_agent *agent)
+static struct vmop_error *serve_sessions(struct vmop_agent *agent, bool is_serial)
 {
 	int fd = -1;
-	struct vmop_error *err = vmop_active_vsock_listen_in_guest(&fd);
+	struct vmop_error *err = is_serial ? NULL : vmop_active_vsock_listen_in_guest(&fd);
 	if (err)
 		return err;
 	const struct vmop_session_server_options options = {.loop = agent->daemon->loop,
 							    .listener_fd = fd,
 							    .offer = offer_session,
 							    .arg = agent};
-	return vmop_session_server_create(&options, &agent->server);
+	err = vmop_session_server_create(&options, &agent->server);
+	if (is_serial)
+		vmop_agent_link_set_server(agent->link, err ? NULL : serve_connection,
+					   agent->server);
+	return err;
 }
 
 /* Create the agent of a guest of KVM, which samples by its own perf. */
@@ -315,8 +324,7 @@ static struct vmop_error *create_for_kvm(struct vmop_daemon *daemon, struct vmop
 	}
 	(*ret)->own_source = daemon->source = vmop_source_find("perf");
 	/* Without it the session stays here, and all else is as usual. */
-	if (!is_serial)
-		vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret));
+	vmop_log_and_destroy(VMOP_LOG_WARNING, serve_sessions(*ret, is_serial));
 	return NULL;
 }
 
@@ -330,6 +338,8 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	if (!agent)
 		return;
 	sd_event_source_disable_unref(agent->timer);
+	if (agent->link)
+		vmop_agent_link_set_server(agent->link, NULL, NULL);
 	vmop_session_server_destroy(agent->server);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
 	end_feed(agent);

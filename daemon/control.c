@@ -39,6 +39,7 @@ struct vmop_control {
 	int dir_fd;
 	char *name; /* of the socket in the directory */
 	int fd;
+	int reserve; /* given up for a client when no other descriptor is free; -1: it is in use */
 	sd_event_source *listening;
 	gid_t status_gid;
 	struct client *clients[VMOP_CONTROL_MAX_CLIENTS];
@@ -74,6 +75,26 @@ static enum vmop_control_right right_of(const struct vmop_control *control, int 
 							    : VMOP_CONTROL_NOTHING;
 }
 
+/* ---- the reserve descriptor ------------------------------------------------------ */
+
+static void fill_reserve(struct vmop_control *control)
+{
+	if (control->reserve < 0)
+		control->reserve = fcntl(control->dir_fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* Accept a connection, by the reserve if the process has no other descriptor left. */
+static int accept_client(struct vmop_control *control)
+{
+	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd = accept4(control->fd, NULL, NULL, flags);
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || control->reserve < 0)
+		return fd;
+	close(control->reserve);
+	control->reserve = -1;
+	return accept4(control->fd, NULL, NULL, flags);
+}
+
 /* ---- one client --------------------------------------------------------------- */
 
 static void client_destroy(struct client *client)
@@ -88,6 +109,7 @@ static void client_destroy(struct client *client)
 	sd_event_source_disable_unref(client->timer);
 	if (client->fd >= 0)
 		close(client->fd);
+	fill_reserve(control);
 	free(client->in);
 	free(client->out);
 	free(client);
@@ -278,8 +300,10 @@ static int on_connection(sd_event_source *source, int listening_fd, uint32_t eve
 	struct vmop_control *control = arg;
 	struct ucred peer = {.uid = (uid_t)-1};
 	(void)source;
+	(void)listening_fd;
 	(void)events;
-	_cleanup_close_ int fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fill_reserve(control);
+	_cleanup_close_ int fd = accept_client(control);
 	if (fd < 0)
 		return 0; /* the peer left, or no descriptor is free: accept the next one later */
 	enum vmop_control_right right = right_of(control, fd, &peer);
@@ -356,10 +380,12 @@ struct vmop_error *vmop_control_create(sd_event *loop, int dir_fd, const char *n
 		.arg = arg,
 		.dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3),
 		.fd = -1,
+		.reserve = -1,
 		.status_gid = (gid_t)-1,
 	};
+	fill_reserve(control);
 	struct vmop_error *err =
-		control->dir_fd < 0 ? vmop_error_os(errno, "%s", vmop_run_dir()) : NULL;
+		control->reserve < 0 ? vmop_error_os(errno, "%s", vmop_run_dir()) : NULL;
 	if (!err)
 		err = listen_at(control->dir_fd, name, &control->fd);
 	if (!err && !(control->name = strdup(name)))
@@ -391,6 +417,8 @@ void vmop_control_destroy(struct vmop_control *control)
 		close(control->fd);
 	if (control->name)
 		unlinkat(control->dir_fd, control->name, 0);
+	if (control->reserve >= 0)
+		close(control->reserve);
 	if (control->dir_fd >= 0)
 		close(control->dir_fd);
 	free(control->name);

@@ -9,7 +9,8 @@
  *
  * No client can block the daemon: the number of clients, the length of a line and the time between
  * requests are bounded, and the loop answers one request per turn. Clients that may only read the
- * status have a bound of their own, so they can't keep root out.
+ * status have a bound of their own, so they can't keep root out. A descriptor is held in reserve, so
+ * that one client is answered when the process has no other one free.
  */
 #ifndef VMOP_DAEMON_CONTROL_H
 #define VMOP_DAEMON_CONTROL_H

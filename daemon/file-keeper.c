@@ -55,13 +55,15 @@ static struct vmop_error *remove_discarded(const char *dir, struct vmop_session_
 	return path ? vmop_session_remove(path) : &vmop_error_no_memory;
 }
 
-static struct vmop_error *end_file(struct vmop_file_keeper *keeper, struct left_file *left)
+/* wait_ms: for the readers of a file that is kept. */
+static struct vmop_error *end_file(struct vmop_file_keeper *keeper, struct left_file *left,
+				   unsigned wait_ms)
 {
 	struct vmop_error *err;
 	switch (left->end) {
 	case VMOP_FILE_FINISH:
 		err = vmop_session_sync_dir(keeper->dir);
-		err = vmop_error_first(err, vmop_session_file_finish(&left->file));
+		err = vmop_error_first(err, vmop_session_file_finish(&left->file, wait_ms));
 		keeper->has_incomplete = true; /* if a reader has it open */
 		return err;
 	case VMOP_FILE_ABANDON:
@@ -120,10 +122,13 @@ static bool work(struct vmop_file_keeper *keeper)
 	struct vmop_error *err;
 	if (keeper->n_left) {
 		struct left_file left = keeper->left[0];
+		/* The end of the session does not wait for each file: the next session completes
+		 * them. */
+		unsigned wait_ms = keeper->is_ending ? 0 : VMOP_DB_END_WAIT_MS;
 		keeper->n_left--;
 		memmove(keeper->left, keeper->left + 1, keeper->n_left * sizeof(left));
 		pthread_mutex_unlock(&keeper->lock);
-		err = end_file(keeper, &left);
+		err = end_file(keeper, &left, wait_ms);
 		pthread_mutex_lock(&keeper->lock);
 		note(keeper, err);
 	} else if (keeper->wants_readers) {
@@ -208,7 +213,7 @@ void vmop_file_keeper_end(struct vmop_file_keeper *keeper, struct vmop_session_f
 		keeper->left[keeper->n_left++] = left;
 	pthread_cond_signal(&keeper->wake);
 	pthread_mutex_unlock(&keeper->lock);
-	struct vmop_error *err = has_room ? NULL : end_file(keeper, &left);
+	struct vmop_error *err = has_room ? NULL : end_file(keeper, &left, 0);
 	if (!err)
 		return;
 	pthread_mutex_lock(&keeper->lock);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
-	daemon/active/agent-link.c daemon/active/agent-link.h \
+	daemon/active/agent-link.c daemon/active/agent-link.h daemon/active/tunnel.c daemon/active/tunnel.h \
 	daemon/active/fetch.c daemon/active/fetch.h \
 	daemon/active/fetched-file.c daemon/active/fetched-file.h \
 	daemon/active/fetches.c daemon/active/fetches.h \

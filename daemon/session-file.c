@@ -61,9 +61,9 @@ void vmop_session_file_close(struct vmop_session_file *file)
 	forget(file);
 }
 
-struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file)
+struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file, unsigned wait_ms)
 {
-	struct vmop_error *err = vmop_db_finish(file->db);
+	struct vmop_error *err = vmop_db_finish_within(file->db, wait_ms);
 	file->db = NULL;
 	/* While a report reads the file, its journal stays. The next start removes it. */
 	if (err && err->code == VMOP_ERROR_BUSY) {

@@ -57,8 +57,8 @@ enum vmop_session_file_place {
 enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_file *file,
 						     const char *path);
 
-/* Close db with vmop_db_finish, or with vmop_db_abandon if the file was moved or deleted. */
-struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file);
+/* Close db with vmop_db_finish_within, or with vmop_db_abandon if the file was moved or deleted. */
+struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file, unsigned wait_ms);
 struct vmop_error *vmop_session_file_abandon(struct vmop_session_file *file);
 /* Store the facts of the whole session, its start, and its end (CLOCK_REALTIME). */
 struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct vmop_setup *setup,

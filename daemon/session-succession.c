@@ -290,7 +290,7 @@ struct vmop_error *vmop_session_finish_file(struct vmop_session *session)
 	/* Check after the last write: the file may have been deleted meanwhile. */
 	bool is_there =
 		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
-	err = vmop_error_first(err, vmop_session_file_finish(&session->file));
+	err = vmop_error_first(err, vmop_session_file_finish(&session->file, VMOP_DB_END_WAIT_MS));
 	if (is_there || err)
 		return err;
 	vmop_profiler_count_last_as_gone(session->profiler);

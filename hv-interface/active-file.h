@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How the session file of an active guest of KVM reaches its host: a connection of its own, from
- * the host to the guest, with the frames of active-frame.h.
+ * the host to the guest, with the frames of active-frame.h. By virtio-serial it lies within that of
+ * the commands (daemon/active/tunnel.h).
  *
  * 	host	line "fetch TOKEN BYTES"	send the session of the initiator's session TOKEN
  * (16 hexadecimal digits), at most BYTES long

@@ -48,6 +48,8 @@ static bool is_length_of(unsigned type, uint32_t len_bytes)
 		return len_bytes == VMOP_ACTIVE_ASK_BYTES;
 	case VMOP_ACTIVE_FRAME_CLOCK:
 		return len_bytes == VMOP_ACTIVE_CLOCK_BYTES;
+	case VMOP_ACTIVE_FRAME_END:
+		return len_bytes == 0;
 	default:
 		return false;
 	}

@@ -18,10 +18,12 @@
  * 	proof		agent		u64 address of a copy of these bytes in the agent's memory;
  * 					u32 its pid; u32 0
  * 	line		both		a line of active-message.h, without a NUL
- * 	bulk		agent		bytes of a file; no state accepts them yet
+ * 	bulk		both		bytes of a file (active-file.h), or of the connection that
+ * 					such a transfer has within this one (daemon/active/tunnel.h)
  * 	samples		initiator	a batch of samples: active-samples.h has this and the next
  * two ask		agent		a question for the host's time
  * 	clock		initiator	its answer
+ * 	end		both		none: that connection within this one ends
  *
  * The other side is hostile: a decoder accepts only the next sequence, known types and the lengths
  * of their payloads. After one error it accepts no more.
@@ -47,6 +49,7 @@ enum vmop_active_frame_type {
 	VMOP_ACTIVE_FRAME_SAMPLES = 5,
 	VMOP_ACTIVE_FRAME_ASK = 6,
 	VMOP_ACTIVE_FRAME_CLOCK = 7,
+	VMOP_ACTIVE_FRAME_END = 8,
 };
 
 struct vmop_active_frame {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libdb/checkpoint.h"
@@ -19,6 +20,7 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 #include "libdb/vfs.h"
+#include "libutil/clock.h"
 #include "libutil/dirs/safe-dir.h"
 #include "libutil/io.h"
 
@@ -43,6 +45,9 @@
 
 /* Free pages that are cut off at the end of a session: 64 MiB. */
 #define FREE_PAGES_MAX "16384"
+
+/* Between two attempts to remove a WAL that a reader uses. */
+#define WAL_POLL_NS (10 * 1000 * 1000)
 
 /* A file that is replaced each time that it is opened is an error. */
 #define OPEN_ATTEMPTS 10
@@ -262,11 +267,39 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
 	return err ? err : vmop_db_create_at(&dir, dir.file, path, 0644, ret);
 }
 
-/* Move the WAL's content into the file, and remove the WAL.  Fails while a reader uses it. */
-static struct vmop_error *leave_wal(struct vmop_db *db)
+/*
+ * Set the journal mode that has no WAL. SQLite does not wait for readers there, so that it is tried
+ * again for wait_ms.
+ */
+static struct vmop_error *remove_wal(struct vmop_db *db, unsigned wait_ms)
 {
-	struct vmop_error *err = exec(db, PRAGMA_WITHOUT_WAL "; PRAGMA wal_checkpoint(TRUNCATE)");
-	return err ? err : set_journal_mode(db, "delete");
+	const struct timespec pause = {.tv_nsec = WAL_POLL_NS};
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
+	for (;;) {
+		struct vmop_error *err = set_journal_mode(db, "delete");
+		if (!err || err->code != VMOP_ERROR_BUSY ||
+		    vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			return err;
+		vmop_error_destroy(err);
+		nanosleep(&pause, NULL);
+	}
+}
+
+/*
+ * Move the WAL's content into the file, and remove the WAL. While a reader uses it this is tried
+ * for wait_ms; then the file gets what it can get without a wait, and VMOP_ERROR_BUSY is returned.
+ * The order keeps the time short in which no reader can begin: most pages are moved before it.
+ */
+static struct vmop_error *leave_wal(struct vmop_db *db, unsigned wait_ms)
+{
+	struct vmop_error *err = exec(db, PRAGMA_WITHOUT_WAL "; PRAGMA wal_checkpoint(PASSIVE)");
+	if (!err)
+		err = remove_wal(db, wait_ms);
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		sqlite3_busy_timeout(db->sqlite, 0);
+		vmop_error_destroy(exec(db, "PRAGMA wal_checkpoint(TRUNCATE)"));
+	}
+	return err;
 }
 
 /*
@@ -307,6 +340,11 @@ static struct vmop_error *reopen(struct vmop_db *db)
 
 struct vmop_error *vmop_db_finish(struct vmop_db *db)
 {
+	return vmop_db_finish_within(db, VMOP_DB_END_WAIT_MS);
+}
+
+struct vmop_error *vmop_db_finish_within(struct vmop_db *db, unsigned wait_ms)
+{
 	struct vmop_error *err = NULL;
 	vmop_db_rollback(db);
 	if (db->is_renamed) {
@@ -316,7 +354,7 @@ struct vmop_error *vmop_db_finish(struct vmop_db *db)
 	if (!err) {
 		shrink(db);
 		come_to_rest(db);
-		err = leave_wal(db);
+		err = leave_wal(db, wait_ms);
 	}
 	vmop_db_close(db);
 	return err;
@@ -375,6 +413,7 @@ struct vmop_error *vmop_db_abandon(struct vmop_db *db)
 {
 	vmop_db_rollback(db);
 	come_to_rest(db);
+	sqlite3_busy_timeout(db->sqlite, VMOP_DB_END_WAIT_MS);
 	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	vmop_db_close(db);
@@ -596,7 +635,7 @@ const char *vmop_db_left_out(const struct vmop_db *db)
 }
 
 struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
-				      const char *path)
+				      const char *path, unsigned wait_ms)
 {
 	const struct target target = {.dir = dir, .name = name, .path = path};
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
@@ -610,12 +649,14 @@ struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *na
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
 	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
-	if (!err)
+	if (!err) {
+		sqlite3_busy_timeout(db->sqlite, (int)wait_ms);
 		err = check_schema(db, &rc);
+	}
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);
 	if (!err)
-		err = leave_wal(db);
+		err = leave_wal(db, wait_ms);
 	vmop_db_close(db);
 	return err;
 }
@@ -624,7 +665,7 @@ struct vmop_error *vmop_db_recover(const char *path)
 {
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
 	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_SAFE | VMOP_DIR_OF_FILE, &dir);
-	return err ? err : vmop_db_recover_at(&dir, dir.file, path);
+	return err ? err : vmop_db_recover_at(&dir, dir.file, path, VMOP_DB_END_WAIT_MS);
 }
 
 const struct statx *vmop_db_snapshot_file(const struct vmop_db *db)

@@ -54,11 +54,20 @@ struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *nam
 				     mode_t mode, struct vmop_db **ret);
 
 /*
+ * The time in which the end of a file waits for its readers. Every user who may read it can hold
+ * their locks for ever, so that it is short: it is added to --stop.
+ */
+#define VMOP_DB_END_WAIT_MS 1000
+
+/*
  * End the session: roll back an open interval, checkpoint, and leave one file without a WAL, which
- * can be copied and read anywhere.  VMOP_ERROR_BUSY: a reader prevents the checkpoint; nothing is
- * lost, and the WAL stays.  Frees db in every case.
+ * can be copied and read anywhere.  VMOP_ERROR_BUSY: a reader has it open for longer than
+ * VMOP_DB_END_WAIT_MS; nothing is lost, and the WAL stays.  Frees db in every case.
  */
 struct vmop_error *vmop_db_finish(struct vmop_db *db);
+
+/* Do the same with another wait for readers. */
+struct vmop_error *vmop_db_finish_within(struct vmop_db *db, unsigned wait_ms);
 
 /* Close a reader, or a writer without finishing its session, and free db.  NULL is allowed. */
 void vmop_db_close(struct vmop_db *db);
@@ -67,10 +76,12 @@ void vmop_db_close(struct vmop_db *db);
  * Finish the file of a writer that died (kill -9, power), as vmop_db_finish would have.
  * VMOP_ERROR_BUSY: a writer is alive.  VMOP_ERROR_CANT: the caller can't write the file or its
  * directory, or another user can change the file or those beside it.  Readers don't need this.
+ * wait_ms: how long readers are awaited, at the opening and at the end each; VMOP_DB_END_WAIT_MS
+ * without it.
  */
 struct vmop_error *vmop_db_recover(const char *path);
 struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
-				      const char *path);
+				      const char *path, unsigned wait_ms);
 
 /*
  * From now on, let a thread move the WAL into the file and sync it, so that this thread does not

@@ -315,7 +315,7 @@ struct vmop_error *vmop_session_sync_dir(const char *path)
  */
 static void recover(const struct session_dir *dir, const char *path)
 {
-	vmop_error_destroy(vmop_db_recover_at(&dir->at, CURRENT_FILE, path));
+	vmop_error_destroy(vmop_db_recover_at(&dir->at, CURRENT_FILE, path, VMOP_DB_END_WAIT_MS));
 }
 
 static struct vmop_error *no_session(const char *path)
@@ -668,7 +668,7 @@ static bool has_wal(const struct session_dir *dir, const char *file)
 	return exists(dir, wal);
 }
 
-/* Complete one session. Return false if that can be tried again. */
+/* Complete one session, without a wait for its readers. Return false if that can be tried again. */
 static bool complete(const struct session_dir *dir, const char *name)
 {
 	_cleanup_free_ char *path = vmop_session_path(dir->path, name);
@@ -676,7 +676,7 @@ static bool complete(const struct session_dir *dir, const char *name)
 		return false;
 	if (!strcmp(name, VMOP_SESSION_CURRENT) || !has_wal(dir, name_in(path)))
 		return true;
-	struct vmop_error *err = vmop_db_recover_at(&dir->at, name_in(path), path);
+	struct vmop_error *err = vmop_db_recover_at(&dir->at, name_in(path), path, 0);
 	bool may_again = err && err->code == VMOP_ERROR_BUSY;
 	vmop_error_destroy(err);
 	return !may_again;

@@ -169,24 +169,33 @@ static struct vmop_error *receive_line(int fd, char *line, size_t *ret_len_bytes
 	}
 }
 
-struct vmop_error *vmop_protocol_call(int fd, const json_t *request, unsigned timeout_s,
-				      json_t **ret)
+static struct vmop_error *limit_waits(int fd, unsigned timeout_s)
 {
 	struct timeval limit = {.tv_sec = timeout_s};
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
 		return vmop_error_os(errno, "setsockopt");
+	return NULL;
+}
+
+struct vmop_error *vmop_protocol_ask(int fd, const json_t *request, unsigned timeout_s)
+{
 	_cleanup_free_ char *line = NULL;
 	size_t len;
-	struct vmop_error *err = vmop_protocol_encode(request, &line, &len);
+	struct vmop_error *err = limit_waits(fd, timeout_s);
 	if (!err)
-		err = send_line(fd, line, len);
+		err = vmop_protocol_encode(request, &line, &len);
+	return err ? err : send_line(fd, line, len);
+}
+
+struct vmop_error *vmop_protocol_answer(int fd, unsigned timeout_s, json_t **ret)
+{
 	_cleanup_free_ char *answer = malloc(VMOP_PROTOCOL_MAX_LINE_BYTES);
-	if (!err && !answer)
-		err = &vmop_error_no_memory;
+	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	size_t len;
+	struct vmop_error *err = answer ? limit_waits(fd, timeout_s) : &vmop_error_no_memory;
 	if (!err)
 		err = receive_line(fd, answer, &len);
-	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	if (!err)
 		err = vmop_protocol_decode(answer, len, &reply);
 	if (!err)
@@ -194,4 +203,11 @@ struct vmop_error *vmop_protocol_call(int fd, const json_t *request, unsigned ti
 	if (!err)
 		*ret = vmop_steal(&reply);
 	return err;
+}
+
+struct vmop_error *vmop_protocol_call(int fd, const json_t *request, unsigned timeout_s,
+				      json_t **ret)
+{
+	struct vmop_error *err = vmop_protocol_ask(fd, request, timeout_s);
+	return err ? err : vmop_protocol_answer(fd, timeout_s, ret);
 }

@@ -60,4 +60,8 @@ struct vmop_error *vmop_protocol_connect(const char *path, int *ret_fd);
 struct vmop_error *vmop_protocol_call(int fd, const json_t *request, unsigned timeout_s,
 				      json_t **ret);
 
+/* Do the two halves of vmop_protocol_call. A failed first half needs no second one. */
+struct vmop_error *vmop_protocol_ask(int fd, const json_t *request, unsigned timeout_s);
+struct vmop_error *vmop_protocol_answer(int fd, unsigned timeout_s, json_t **ret);
+
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,15 @@
 #include "libutil/clock.h"
 #include "libutil/dirs/run-dir.h"
 #include "libutil/log.h"
+#include "libutil/progress.h"
 #include "libutil/protocol.h"
 
 /* Finishing a large session on a slow disk can take this long. */
 #define ANSWER_TIMEOUT_S 300
+/* From the first byte of a reply to its end. */
+#define REST_TIMEOUT_S 10
+/* The interval at which a terminal shows that the reply is still awaited. */
+#define WAIT_STEP_MS 250
 /* The interval at which a starting or ending daemon is polled. */
 static const struct timespec poll_time = {.tv_nsec = 20000000};
 
@@ -260,13 +266,34 @@ struct vmop_error *control_daemon_inspect(const char *how, const char *name, boo
 
 /* ---- asking it ---------------------------------------------------------------- */
 
+/*
+ * Wait until the daemon replies or closes the connection, at most ANSWER_TIMEOUT_S. A start can
+ * take seconds on a busy machine: the kernel checks BPF programs.
+ */
+static void show_wait(int fd)
+{
+	struct pollfd reply = {.fd = fd, .events = POLLIN};
+	struct vmop_progress progress;
+	uint64_t passed_s = 0;
+	vmop_progress_begin(&progress, "waiting for vmopd, seconds:", 0);
+	while (passed_s < ANSWER_TIMEOUT_S && poll(&reply, 1, WAIT_STEP_MS) <= 0) {
+		passed_s =
+			(vmop_clock_ns(CLOCK_MONOTONIC_COARSE) - progress.begun_ns) / VMOP_NS_PER_S;
+		vmop_progress_step(&progress, passed_s);
+	}
+	vmop_progress_end(&progress);
+}
+
 struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)
 {
 	if (!request)
 		return &vmop_error_no_memory;
-	struct vmop_error *err = vmop_protocol_call(fd, request, ANSWER_TIMEOUT_S, ret);
+	struct vmop_error *err = vmop_protocol_ask(fd, request, ANSWER_TIMEOUT_S);
 	json_decref(request);
-	return err;
+	if (err)
+		return err;
+	show_wait(fd);
+	return vmop_protocol_answer(fd, REST_TIMEOUT_S, ret);
 }
 
 /* Return the reason why no process replies: vmopd was never started, or it was killed. */

@@ -7,8 +7,11 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
 # agents in guests, and guests that pose as such
 RIGS += kvm:active kvm:handed
+# packets for an active guest: what it saw, and what the host did for it
+RIGS += kvm:packets
 EXTRA_DIST += tests/rigs/scenarios/active.l1 tests/rigs/scenarios/active.check tests/rigs/guest/vsock-liar.c \
-	tests/rigs/scenarios/handed.l1 tests/rigs/scenarios/handed.check
+	tests/rigs/scenarios/handed.l1 tests/rigs/scenarios/handed.check \
+	tests/rigs/scenarios/packets.l1 tests/rigs/scenarios/packets.check tests/rigs/packets-table
 # the time of vCPUs beside the guests' steal clocks, and their exits beside KVM's counts
 RIGS += kvm:waits
 # CPU time without steal, in a guest that competes with others
@@ -50,7 +53,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/map-files.c tests/rigs/guest/waits.c \
 	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
 	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
-	tests/rigs/l1/lib.sh tests/rigs/l1/spin.S tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/l1/lib.sh tests/rigs/l1/spin.S tests/rigs/l1/flood.c tests/rigs/l1/contexts.sh tests/rigs/l1/gallery.sh tests/rigs/l1/on-guest.sh tests/rigs/context-check.sh tests/rigs/l1/stacks.sh tests/rigs/stacks-check.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
@@ -115,9 +118,9 @@ CLEANFILES += tests/rigs/*.log
 # Record the gallery's programs in both emulated machines, and put tables and pictures into doc/gallery of the
 # build; from there, they are copied into the source.  What the rigs kept is below doc/gallery/results.  Each part can
 # be repeated by itself.
-.PHONY: gallery gallery-x86 gallery-arm64 gallery-accuracy gallery-steal
+.PHONY: gallery gallery-x86 gallery-arm64 gallery-accuracy gallery-steal gallery-packets
 gallery:
-	for part in x86 arm64 accuracy steal times; do $(MAKE) gallery-$$part || exit; done
+	for part in x86 arm64 accuracy steal times packets; do $(MAKE) gallery-$$part || exit; done
 gallery_rig = $(MKDIR_P) doc/gallery/results && VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs
 gallery_draw = VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/doc/gallery/draw
 gallery-x86: all
@@ -131,6 +134,10 @@ gallery-accuracy: all
 	$(gallery_draw) accuracy doc/gallery/results/accuracy doc/gallery
 gallery-steal: all
 	$(gallery_rig)/kvm-run --results=doc/gallery/results/steal steal
+gallery-packets: all
+	$(gallery_rig)/kvm-run --results=doc/gallery/results/packets packets
+	$(MKDIR_P) doc/gallery/packets
+	$(abs_top_srcdir)/tests/rigs/packets-table doc/gallery/results/packets 60 >doc/gallery/packets/functions.csv
 # Times beside competitors: this machine's own, and those of the rig above.
 .PHONY: gallery-times
 gallery-times: tests/fixtures/competing-guests

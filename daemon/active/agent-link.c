@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/active/link.h"
+#include "daemon/active/tunnel.h"
 #include "libutil/log.h"
 
 struct vmop_agent_link {
@@ -22,9 +23,13 @@ struct vmop_agent_link {
 	bool was_served;     /* the host accepted this connection, and sent a line */
 	bool version_was_logged;
 	uint64_t dialled_ns, pause_ns; /* of the last attempt; until the next one */
+	struct vmop_tunnel tunnel;
+	bool has_server;		  /* connections to it are within the rules */
+	void (*serve)(void *arg, int fd); /* NULL: it has ended */
+	void *server;
 	struct vmop_handed_feed *feed; /* NULL: none now */
 	bool had_feed;		       /* samples may still come */
-	bool has_samples;	       /* the last pump brought some */
+	bool has_more;		       /* the last pump brought samples or bulk */
 	uint64_t asked_ns;	       /* when the host's time was last asked for */
 	uint8_t *nonce;		       /* a page of its own, which stays in memory */
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
@@ -48,6 +53,7 @@ struct vmop_agent_link {
 
 static void hang_up(struct vmop_agent_link *link)
 {
+	vmop_tunnel_reset(&link->tunnel);
 	vmop_active_link_end(&link->link);
 	*link->line = '\0';
 	memset(link->nonce, 0, VMOP_ACTIVE_NONCE_BYTES);
@@ -114,12 +120,31 @@ static bool take_handed(struct vmop_agent_link *link, const struct vmop_active_f
 {
 	if (!link->feed)
 		return link->had_feed;
-	link->has_samples = frame->type == VMOP_ACTIVE_FRAME_SAMPLES;
-	if (link->has_samples)
+	if (frame->type == VMOP_ACTIVE_FRAME_SAMPLES) {
+		link->has_more = true;
 		return vmop_handed_feed_batch(link->feed, frame->payload, frame->len_bytes);
+	}
 	/* An answer may come after the next question, or after the next session's begin. */
 	vmop_handed_feed_clock(link->feed, frame->payload);
 	return true;
+}
+
+/* Take what belongs to a connection to the server, which the first frame begins. */
+static bool take_tunneled(struct vmop_agent_link *link, const struct vmop_active_frame *frame)
+{
+	if (!link->has_server || !link->was_served)
+		return false;
+	link->has_more = true;
+	if (!vmop_tunnel_is_used(&link->tunnel)) {
+		int fd = vmop_tunnel_open(&link->tunnel);
+		if (fd < 0)
+			return false;
+		if (link->serve && frame->type == VMOP_ACTIVE_FRAME_BULK)
+			link->serve(link->server, fd);
+		else
+			close(fd);
+	}
+	return vmop_tunnel_take(&link->tunnel, frame);
 }
 
 static bool take_frame(void *arg, const struct vmop_active_frame *frame)
@@ -138,6 +163,9 @@ static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 	case VMOP_ACTIVE_FRAME_SAMPLES:
 	case VMOP_ACTIVE_FRAME_CLOCK:
 		return take_handed(link, frame);
+	case VMOP_ACTIVE_FRAME_BULK:
+	case VMOP_ACTIVE_FRAME_END:
+		return take_tunneled(link, frame);
 	default:
 		return false;
 	}
@@ -155,15 +183,19 @@ static void ask(struct vmop_agent_link *link)
 	vmop_active_link_send(&link->link, VMOP_ACTIVE_FRAME_ASK, payload, sizeof(payload));
 }
 
-/* Send and receive. Where samples come, more of them probably wait. */
+/* Send and receive. Where samples or a file go, more of them probably wait. */
 static enum vmop_active_link_state pump(struct vmop_agent_link *link)
 {
 	enum vmop_active_link_state state = VMOP_ACTIVE_LINK_WORKS;
-	link->has_samples = true;
-	for (unsigned i = 0; i < PUMPS_MAX && state == VMOP_ACTIVE_LINK_WORKS && link->has_samples;
+	link->has_more = true;
+	for (unsigned i = 0; i < PUMPS_MAX && state == VMOP_ACTIVE_LINK_WORKS && link->has_more;
 	     i++) {
-		link->has_samples = false;
+		if (!vmop_tunnel_pass(&link->tunnel, &link->link))
+			break;
+		bool has_bulk = vmop_tunnel_is_used(&link->tunnel) && link->link.n_out;
+		link->has_more = false;
 		state = vmop_active_link_pump(&link->link, take_frame, link);
+		link->has_more |= has_bulk && !link->link.n_out; /* all of it went */
 	}
 	return state;
 }
@@ -239,6 +271,7 @@ void vmop_agent_link_destroy(struct vmop_agent_link *link)
 		return;
 	if (link->is_up)
 		exchange(link);
+	vmop_tunnel_reset(&link->tunnel);
 	vmop_active_link_end(&link->link);
 	munmap(link->nonce, PAGE_BYTES);
 	free(link);
@@ -254,6 +287,19 @@ void vmop_agent_link_set_feed(struct vmop_agent_link *link, struct vmop_handed_f
 	link->feed = feed;
 	link->had_feed |= feed != NULL;
 	link->asked_ns = 0;
+}
+
+void vmop_agent_link_set_server(struct vmop_agent_link *link, void (*take)(void *arg, int fd),
+				void *arg)
+{
+	link->has_server |= take != NULL;
+	link->serve = take;
+	link->server = arg;
+}
+
+bool vmop_agent_link_is_serving(const struct vmop_agent_link *link)
+{
+	return vmop_tunnel_is_used(&link->tunnel);
 }
 
 unsigned vmop_agent_link_measure_ms(const struct vmop_agent_link *link)

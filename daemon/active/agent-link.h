@@ -43,6 +43,17 @@ struct vmop_active_store *vmop_agent_link_store(struct vmop_agent_link *link);
 void vmop_agent_link_set_feed(struct vmop_agent_link *link, struct vmop_handed_feed *feed);
 
 /*
+ * Let the host begin connections to the server of sessions within this one, which has no other way
+ * (virtio-serial). Each one passes to take; NULL: it is closed at once. Before the first call such
+ * connections are against the rules.
+ */
+void vmop_agent_link_set_server(struct vmop_agent_link *link, void (*take)(void *arg, int fd),
+				void *arg);
+
+/* Return whether such a connection goes on, so that reads of the store should be soon. */
+bool vmop_agent_link_is_serving(const struct vmop_agent_link *link);
+
+/*
  * Return the time until the next read of the store, in ms, if round trips over the channel are the
  * only measure of the host's time; 0: any time will do. A wait for an answer is short, because the
  * answer's arrival counts. Else the time varies, so that questions do not always come at the same

@@ -76,7 +76,8 @@ static struct vmop_error *transfer(struct vmop_fetch *fetch)
 		vmop_active_file_init(&fetch->file, fetch->options.request.max_bytes);
 	if (err)
 		return err;
-	int fd = fetch->options.dial(fetch->options.cid);
+	int fd = fetch->options.cid ? fetch->options.dial(fetch->options.cid)
+				    : vmop_steal_fd(&fetch->options.fd);
 	if (fd < 0)
 		return vmop_error_new(VMOP_ERROR_CANT, "it can't be reached");
 	vmop_file_stream_begin(&fetch->stream, fd, &fetch->worker);
@@ -111,6 +112,8 @@ static void fetch_free(struct vmop_fetch *fetch)
 {
 	if (fetch->options.pidfd >= 0)
 		close(fetch->options.pidfd);
+	if (fetch->options.fd >= 0)
+		close(fetch->options.fd);
 	vmop_fetched_place_deinit(&fetch->options.place);
 	free(fetch);
 }
@@ -131,6 +134,8 @@ struct vmop_error *vmop_fetch_begin(const struct vmop_fetch_options *options,
 	if (!fetch) {
 		struct vmop_fetched_place place = options->place;
 		vmop_fetched_place_deinit(&place);
+		if (options->fd >= 0)
+			close(options->fd);
 		return &vmop_error_no_memory;
 	}
 	fetch->options = *options;

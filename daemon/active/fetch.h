@@ -18,7 +18,8 @@ struct vmop_fetch;
 
 struct vmop_fetch_options {
 	int (*dial)(uint32_t cid); /* vmop_active_vsock_dial_guest, which tests replace */
-	uint32_t cid;		   /* of the guest */
+	uint32_t cid;		   /* of the guest, to dial; 0: it has no vsock */
+	int fd;			   /* the connection to it; passes as place does; -1: none */
 	int pidfd;		   /* of its VMM; not owned; -1: none, for tests */
 	struct vmop_active_file_request request;
 	struct vmop_fetched_place place; /* passes to the fetch, also after an error */

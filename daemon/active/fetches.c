@@ -137,12 +137,19 @@ static struct guest *find_or_add(struct vmop_fetches *fetches,
 
 /* ---- their fetches --------------------------------------------------------------------------- */
 
+static void close_connection(const struct vmop_fetched_guest *guest)
+{
+	if (!guest->cid && guest->fd >= 0)
+		close(guest->fd);
+}
+
 static struct vmop_error *begin(struct vmop_fetches *fetches, struct guest *guest,
 				const struct vmop_fetched_guest *wanted)
 {
 	struct vmop_fetch_options options = {
 		.dial = fetches->dial,
 		.cid = wanted->cid,
+		.fd = wanted->cid ? -1 : wanted->fd,
 		.pidfd = wanted->pidfd,
 		.request = {.token = wanted->token, .max_bytes = fetches->max_bytes},
 		.place = {.session_dir = strdup(fetches->session_dir),
@@ -155,17 +162,18 @@ static struct vmop_error *begin(struct vmop_fetches *fetches, struct guest *gues
 	snprintf(options.place.uuid, sizeof(options.place.uuid), "%s", wanted->uuid);
 	if (options.place.session_dir && options.place.file)
 		return vmop_fetch_begin(&options, &guest->fetch);
+	close_connection(wanted);
 	vmop_fetched_place_deinit(&options.place);
 	return &vmop_error_no_memory;
 }
 
 void vmop_fetches_begin(struct vmop_fetches *fetches, const struct vmop_fetched_guest *wanted)
 {
-	if (!fetches->max_bytes)
+	struct guest *guest = fetches->max_bytes ? find_or_add(fetches, wanted) : NULL;
+	if (!guest || guest->fetch) {
+		close_connection(wanted);
 		return;
-	struct guest *guest = find_or_add(fetches, wanted);
-	if (!guest || guest->fetch)
-		return;
+	}
 	struct vmop_error *err = begin(fetches, guest, wanted);
 	guest->state = err ? VMOP_FETCHES_FAILED : VMOP_FETCHES_GOES_ON;
 	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
@@ -239,12 +247,15 @@ bool vmop_fetches_step(struct vmop_fetches *fetches)
 	return goes_on;
 }
 
-void vmop_fetches_wait(struct vmop_fetches *fetches)
+void vmop_fetches_wait(struct vmop_fetches *fetches, void (*go_on)(void *arg), void *arg)
 {
 	const struct timespec pause = {.tv_nsec = POLL_INTERVAL_NS};
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_FETCHES_WAIT_NS;
-	while (vmop_fetches_step(fetches) && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns)
+	while (vmop_fetches_step(fetches) && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		if (go_on)
+			go_on(arg);
 		nanosleep(&pause, NULL);
+	}
 	for (size_t i = 0; i < fetches->n; i++)
 		if (fetches->guests[i].fetch)
 			fail(&fetches->guests[i], "it took too long");

@@ -27,7 +27,9 @@ void vmop_fetches_set_host(struct vmop_fetches *fetches, bool has_uuid);
 
 /* A guest whose agent has a session. */
 struct vmop_fetched_guest {
-	uint32_t vmm_pid, cid;
+	uint32_t vmm_pid;
+	uint32_t cid;	/* 0: it has no vsock */
+	int fd;		/* then: the connection to it, which passes to fetches; -1: none now */
 	int pidfd;	/* of the VMM; not owned; -1: none, for tests */
 	uint64_t token; /* of the initiator's session */
 	const char *name, *uuid;
@@ -47,10 +49,11 @@ bool vmop_fetches_step(struct vmop_fetches *fetches);
 
 /*
  * Wait until no fetch goes on, at most VMOP_FETCHES_WAIT_NS: a transfer, and some time for checks.
- * Then interrupt the rest.
+ * Then interrupt the rest. go_on is called again and again, for the connections that are not the
+ * fetches'; NULL: there are none.
  */
 #define VMOP_FETCHES_WAIT_NS (75 * VMOP_NS_PER_S)
-void vmop_fetches_wait(struct vmop_fetches *fetches);
+void vmop_fetches_wait(struct vmop_fetches *fetches, void (*go_on)(void *arg), void *arg);
 
 enum vmop_fetches_state {
 	VMOP_FETCHES_NONE, /* none was begun */

@@ -33,6 +33,9 @@ struct vmop_active_guests {
 /* How long the end waits for connections that do not accept the last samples. */
 #define LAST_SAMPLES_WAIT_NS (2 * VMOP_NS_PER_S)
 
+/* How long the end waits for the ends of connections within those by virtio-serial. */
+#define TUNNELS_WAIT_NS (2 * VMOP_NS_PER_S)
+
 /* ---- the clock of guests whose samples are handed over ------------------------------------ */
 
 /* Return the number in the name of a VM's folder in debugfs. */
@@ -231,8 +234,11 @@ static void fetch(struct vmop_active_guests *active, const struct vmop_active_ca
 					   .token = token,
 					   .name = candidate->name,
 					   .uuid = candidate->uuid};
-	if (vmop_active_links_address(active->links, guest.vmm_pid, &guest.cid, &guest.pidfd))
-		vmop_fetches_begin(active->fetches, &guest);
+	if (!vmop_active_links_address(active->links, guest.vmm_pid, &guest.cid, &guest.pidfd))
+		return;
+	if (!guest.cid)
+		guest.fd = vmop_active_links_open_tunnel(active->links, guest.vmm_pid);
+	vmop_fetches_begin(active->fetches, &guest);
 }
 
 /* Mark the guests that sample themselves, by candidate. */
@@ -267,6 +273,28 @@ void vmop_active_guests_leave_session(struct vmop_active_guests *active, const c
 	vmop_fetches_leave_session(active->fetches, path);
 }
 
+static void pump(void *arg)
+{
+	struct vmop_active_guests *active = arg;
+	vmop_active_links_pump(active->links, vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Wait until no fetch goes on, and until the connections by virtio-serial can have the next one. */
+static void wait_for_fetches(struct vmop_active_guests *active)
+{
+	const struct timespec pause = {.tv_nsec = 10 * VMOP_NS_PER_MS};
+	vmop_fetches_wait(active->fetches, pump, active);
+	uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < active->candidates.n; i++) {
+		while (vmop_active_links_has_tunnel(active->links,
+						    active->candidates.at[i].vmm_pid) &&
+		       vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns < TUNNELS_WAIT_NS) {
+			pump(active);
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
 void vmop_active_guests_end(struct vmop_active_guests *active)
 {
 	bool is_sampled[VMOP_ACTIVE_CANDIDATES_MAX];
@@ -283,9 +311,9 @@ void vmop_active_guests_end(struct vmop_active_guests *active)
 	vmop_active_group_destroy(active->group);
 	active->group = NULL;
 	/* A fetch that goes on still brings a file from before the end. */
-	vmop_fetches_wait(active->fetches);
+	wait_for_fetches(active);
 	fetch_all(active, is_sampled, token);
-	vmop_fetches_wait(active->fetches);
+	wait_for_fetches(active);
 }
 
 void vmop_active_guests_destroy(struct vmop_active_guests *active)

@@ -23,18 +23,28 @@ void vmop_active_link_end(struct vmop_active_link *link)
 	link->fd = -1;
 }
 
+/* Return the room for a frame of that type. */
+static size_t find_room(const struct vmop_active_link *link, enum vmop_active_frame_type type)
+{
+	size_t size_bytes = sizeof(link->out);
+	if (type == VMOP_ACTIVE_FRAME_SAMPLES || type == VMOP_ACTIVE_FRAME_BULK)
+		size_bytes -= VMOP_ACTIVE_LINK_RESERVED_BYTES;
+	return link->fd < 0 || link->n_out > size_bytes ? 0 : size_bytes - link->n_out;
+}
+
+bool vmop_active_link_has_room(const struct vmop_active_link *link,
+			       enum vmop_active_frame_type type, uint32_t len_bytes)
+{
+	return find_room(link, type) >= VMOP_ACTIVE_HEADER_BYTES + len_bytes;
+}
+
 bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame_type type,
 			   const void *payload, uint32_t len_bytes)
 {
 	const struct vmop_active_frame frame = {
 		.type = type, .payload = payload, .len_bytes = len_bytes};
-	size_t size_bytes = sizeof(link->out);
-	if (type == VMOP_ACTIVE_FRAME_SAMPLES)
-		size_bytes -= VMOP_ACTIVE_LINK_RESERVED_BYTES;
-	if (link->fd < 0 || link->n_out > size_bytes)
-		return false;
 	size_t n = vmop_active_frame_encode(&frame, link->out_sequence, link->out + link->n_out,
-					    size_bytes - link->n_out);
+					    find_room(link, type));
 	if (!n)
 		return false;
 	link->n_out += n;

@@ -24,6 +24,7 @@
  *	fetched-file.h	host: checks the file and puts it in its place
  *	session-server.h	guest: sends a copy of its session
  *	file-stream.h	both: frames with limits of time
+ *	tunnel.h	both: that connection within a port of virtio-serial
  *
  * This header: one connection, a stream of frames (hv-interface/active-frame.h).
  */
@@ -37,7 +38,7 @@
 #include "hv-interface/active-frame.h"
 
 #define VMOP_ACTIVE_LINK_OUT_BYTES 20480
-#define VMOP_ACTIVE_LINK_RESERVED_BYTES 4096 /* of these, not for samples */
+#define VMOP_ACTIVE_LINK_RESERVED_BYTES 4096 /* of these, not for samples and bulk */
 
 struct vmop_active_link {
 	int fd; /* a socket or a character device, non-blocking; -1: none */
@@ -53,11 +54,14 @@ void vmop_active_link_begin(struct vmop_active_link *link, int fd);
 void vmop_active_link_end(struct vmop_active_link *link);
 
 /*
- * Queue a frame. Return false if the other side does not read, and there is no room. Samples leave
- * room for the other frames.
+ * Queue a frame. Return false if the other side does not read, and there is no room. Samples and
+ * bulk leave room for the other frames.
  */
 bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame_type type,
 			   const void *payload, uint32_t len_bytes);
+/* Return whether there is room now for a frame of that type with so long a payload. */
+bool vmop_active_link_has_room(const struct vmop_active_link *link,
+			       enum vmop_active_frame_type type, uint32_t len_bytes);
 
 enum vmop_active_link_state {
 	VMOP_ACTIVE_LINK_WORKS,

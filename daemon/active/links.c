@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/active/link.h"
+#include "daemon/active/tunnel.h"
 #include "daemon/active/vsock.h"
 
 /* Ports below this one need a privilege in the guest. */
@@ -15,6 +16,10 @@
 
 /* CIDs up to this one are no guest's: hypervisor, loopback, host (vsock(7)). */
 #define LAST_RESERVED_CID 2
+
+/* Reads of at most VMOP_ACTIVE_PUMP_BYTES of a connection whose tunnel brings bytes, in one call.
+ */
+#define PUMPS_MAX 16
 
 /* Where a connection comes from: the CID of a guest, or the pid of a VMM with this bit. */
 #define IS_SERIAL (UINT64_C(1) << 32)
@@ -29,9 +34,10 @@ enum stage {
 struct slot {
 	enum stage stage;
 	struct vmop_active_link link;
-	uint64_t source;   /* see below; 0: FREE */
-	uint64_t since_ns; /* of the stage */
-	uint64_t heard_ns; /* when bytes came */
+	struct vmop_tunnel tunnel; /* by virtio-serial */
+	uint64_t source;	   /* see below; 0: FREE */
+	uint64_t since_ns;	   /* of the stage */
+	uint64_t heard_ns;	   /* when bytes came */
 	struct vmop_active_claim claim;
 	uint32_t vmm_pid;
 	int pidfd;
@@ -111,6 +117,7 @@ static void forgive(struct vmop_active_links *links, uint64_t source)
 
 static void free_slot(struct slot *slot)
 {
+	vmop_tunnel_reset(&slot->tunnel);
 	vmop_active_link_end(&slot->link);
 	if (slot->pidfd >= 0)
 		close(slot->pidfd);
@@ -244,6 +251,7 @@ struct turn {
 	struct slot *slot;
 	uint64_t now_ns;
 	bool has_answered; /* a question */
+	bool has_bulk;	   /* bytes of the tunnel came */
 };
 
 /* Answer a question for the time: one in a turn, so that many of them cost little. */
@@ -284,6 +292,10 @@ static bool take_frame(void *arg, const struct vmop_active_frame *frame)
 		return true;
 	case VMOP_ACTIVE_FRAME_ASK:
 		return take_ask(turn, frame);
+	case VMOP_ACTIVE_FRAME_BULK:
+	case VMOP_ACTIVE_FRAME_END:
+		turn->has_bulk = true;
+		return vmop_tunnel_take(&slot->tunnel, frame);
 	default:
 		return false;
 	}
@@ -313,6 +325,22 @@ static bool is_silent(const struct slot *slot, uint64_t now_ns)
 	       now_ns - slot->heard_ns > VMOP_ACTIVE_SERIAL_SILENCE_NS;
 }
 
+/* Send and receive. Where bytes of a tunnel come, more of them probably wait. */
+static enum vmop_active_link_state exchange(struct turn *turn)
+{
+	struct slot *slot = turn->slot;
+	enum vmop_active_link_state state = VMOP_ACTIVE_LINK_WORKS;
+	turn->has_bulk = true;
+	for (unsigned i = 0; i < PUMPS_MAX && turn->has_bulk && state == VMOP_ACTIVE_LINK_WORKS;
+	     i++) {
+		turn->has_bulk = false;
+		if (!vmop_tunnel_pass(&slot->tunnel, &slot->link))
+			break;
+		state = vmop_active_link_pump(&slot->link, take_frame, turn);
+	}
+	return state;
+}
+
 static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t now_ns)
 {
 	struct turn turn = {.links = links, .slot = slot, .now_ns = now_ns};
@@ -322,7 +350,7 @@ static void serve(struct vmop_active_links *links, struct slot *slot, uint64_t n
 		free_slot(slot);
 		return;
 	}
-	switch (vmop_active_link_pump(&slot->link, take_frame, &turn)) {
+	switch (exchange(&turn)) {
 	case VMOP_ACTIVE_LINK_WORKS:
 		if (is_silent(slot, now_ns)) {
 			free_slot(slot);
@@ -428,11 +456,23 @@ bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t v
 			       uint32_t *ret_cid, int *ret_pidfd)
 {
 	const struct slot *slot = find_bound(links, vmm_pid);
-	if (!slot || slot->source & IS_SERIAL)
+	if (!slot)
 		return false;
 	*ret_cid = slot->claim.cid;
 	*ret_pidfd = slot->pidfd;
 	return true;
+}
+
+int vmop_active_links_open_tunnel(struct vmop_active_links *links, uint32_t vmm_pid)
+{
+	struct slot *slot = (struct slot *)find_bound(links, vmm_pid);
+	return slot && slot->source & IS_SERIAL ? vmop_tunnel_open(&slot->tunnel) : -1;
+}
+
+bool vmop_active_links_has_tunnel(const struct vmop_active_links *links, uint32_t vmm_pid)
+{
+	const struct slot *slot = find_bound(links, vmm_pid);
+	return slot && vmop_tunnel_is_used(&slot->tunnel);
 }
 
 /* ---- samples and the clock --------------------------------------------------------------- */

@@ -111,11 +111,20 @@ void vmop_active_links_refuse(struct vmop_active_links *links,
 bool vmop_active_links_has(const struct vmop_active_links *links, uint32_t vmm_pid);
 
 /*
- * Set *ret_cid to the CID of that guest, and *ret_pidfd to the pidfd of its VMM, which stays the
- * links'. Return false if the guest has no connection, or one by virtio-serial.
+ * Set *ret_cid to the CID of that guest, 0 if its connection is by virtio-serial, and *ret_pidfd to
+ * the pidfd of its VMM, which stays the links'. Return false if the guest has no connection.
  */
 bool vmop_active_links_address(const struct vmop_active_links *links, uint32_t vmm_pid,
 			       uint32_t *ret_cid, int *ret_pidfd);
+
+/*
+ * Begin a connection to the agent's server of sessions within that guest's connection by
+ * virtio-serial (tunnel.h). Return a non-blocking socket, which the caller closes; -1: the guest
+ * has no such connection, or the last one within it has not ended yet.
+ */
+int vmop_active_links_open_tunnel(struct vmop_active_links *links, uint32_t vmm_pid);
+/* Return whether one has not ended yet. */
+bool vmop_active_links_has_tunnel(const struct vmop_active_links *links, uint32_t vmm_pid);
 
 /*
  * Return the opener of the stores of guests, by the pids of their VMMs. A store of a guest without

@@ -4,8 +4,8 @@
  * connects, asks for the session that it commanded, and gets a copy of one moment, also while the
  * session goes on.
  *
- * One transfer at a time runs, in a thread of low priority. Only the host, from a port below 1024,
- * is served.
+ * One transfer at a time runs, in a thread of low priority. Only the host is served: from a port
+ * below 1024, or by virtio-serial.
  */
 #ifndef VMOP_DAEMON_ACTIVE_SESSION_SERVER_H
 #define VMOP_DAEMON_ACTIVE_SESSION_SERVER_H
@@ -25,7 +25,7 @@ struct vmop_offered_session {
 
 struct vmop_session_server_options {
 	sd_event *loop;
-	int listener_fd; /* of vmop_active_vsock_listen_in_guest(); passes; -1: none, for tests */
+	int listener_fd; /* of vmop_active_vsock_listen_in_guest(); passes; -1: none */
 	/* Store all samples up to now, and fill *ret. Called in the loop's thread. */
 	void (*offer)(void *arg, struct vmop_offered_session *ret);
 	void *arg;

@@ -222,10 +222,11 @@ static __always_inline bool is_throttled(struct task_struct *task, bool is_argum
 
 /*
  * Return when a quota of the task's groups was last renewed, or 0. No event reports that a
- * throttled task may run again: it is then.
+ * throttled task may run again: it is then. A global function, which the verifier checks once.
  */
-static __always_inline uint64_t renewed_ns(struct task_struct *task)
+__attribute__((noinline)) uint64_t renewed_ns(uint64_t task_address)
 {
+	struct task_struct *task = (struct task_struct *)task_address;
 	uint64_t latest = 0;
 	if (!bpf_core_field_exists(struct cfs_rq, tg) ||
 	    !bpf_core_field_exists(struct timerqueue_node, expires))
@@ -259,7 +260,7 @@ static __always_inline uint64_t quota_part(struct vmop_waits_victim *victim, boo
 		return 0;
 	if (is_throttled)
 		return now_ns - since_ns;
-	uint64_t at_ns = renewed_ns((struct task_struct *)victim->task);
+	uint64_t at_ns = renewed_ns(victim->task);
 	return at_ns > since_ns && at_ns < now_ns ? at_ns - since_ns : now_ns - since_ns;
 }
 
@@ -456,16 +457,18 @@ struct walk {
 	struct vmop_waits_pair_key key;
 };
 
+/*
+ * Return the number of the lowest set bit, by counting the bits below it. Branches would give the
+ * verifier 64 paths through all that follows.
+ */
 static __always_inline uint32_t lowest_bit(uint64_t bits)
 {
-	uint32_t ret = 0;
-	for (uint32_t width = 32; width; width /= 2) {
-		if (bits & ((UINT64_C(1) << width) - 1))
-			continue;
-		ret += width;
-		bits >>= width;
-	}
-	return ret;
+	uint64_t below = (bits & -bits) - 1;
+	below -= below >> 1 & UINT64_C(0x5555555555555555);
+	below = (below & UINT64_C(0x3333333333333333)) +
+		(below >> 2 & UINT64_C(0x3333333333333333));
+	below = (below + (below >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(below * UINT64_C(0x0101010101010101) >> 56);
 }
 
 static long charge_one(uint32_t i, struct walk *walk)

@@ -35,9 +35,17 @@ static const struct vmop_handed_turn *turn(const struct vmop_handed_turns *turns
 static uint64_t find(const struct vmop_handed_turns *turns, uint64_t time_ns)
 {
 	uint64_t low = turns->n > VMOP_HANDED_TURNS ? turns->n - VMOP_HANDED_TURNS : 0;
-	uint64_t high = turns->n;
-	if (low == high || time_ns < turn(turns, low)->from_ns)
+	uint64_t high = turns->n, n = high - low;
+	if (!n || time_ns < turn(turns, low)->from_ns)
 		return UINT64_MAX;
+	/* Nearly always it is one of the last turns. */
+	for (uint64_t back = 1; back < n; back *= 2) {
+		if (time_ns >= turn(turns, turns->n - back)->from_ns) {
+			low = turns->n - back;
+			break;
+		}
+		high = turns->n - back;
+	}
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 		if (time_ns < turn(turns, middle)->from_ns)
@@ -60,12 +68,14 @@ uint32_t vmop_handed_turns_find(const struct vmop_handed_turns *turns, uint64_t 
 	uint64_t from_ns = time_ns > error_ns ? time_ns - error_ns : 0, to_ns;
 	if (__builtin_add_overflow(time_ns, error_ns, &to_ns))
 		to_ns = UINT64_MAX;
-	uint64_t first = find(turns, from_ns), end = find(turns, to_ns);
+	uint64_t first = find(turns, from_ns);
 	const struct vmop_handed_turn *found = NULL;
 	if (first == UINT64_MAX)
 		return VMOP_PID_NO_TASK;
-	for (uint64_t i = first; i <= end; i++) {
+	for (uint64_t i = first; i < turns->n; i++) {
 		const struct vmop_handed_turn *next = turn(turns, i);
+		if (i > first && next->from_ns > to_ns)
+			break;
 		if (next->pid == VMOP_PID_NO_TASK)
 			return VMOP_PID_NO_TASK;
 		if (!can_be(next, is_kernel))

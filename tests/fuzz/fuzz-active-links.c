@@ -11,6 +11,9 @@
  *		odd
  *	9..11	a frame of the types 5 to 7 with the payload, filled up to the type's length
  *	12	the host hands over as many samples as the payload has bytes
+ *	13	the guest ends the connection within its one by virtio-serial
+ *	14	the host begins such a connection, and sends the payload over it
+ *	15	the host reads from it, if the length is odd, and ends it otherwise
  *
  * The host drives the guest's agent, if it accepted one, after each step.
  */
@@ -31,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 struct scene {
 	struct vmop_active_links *links;
 	struct vmop_active_group *group;
-	int fd; /* the guest's end */
+	int fd;	    /* the guest's end */
+	int tunnel; /* the host's end of the connection within it; -1: none */
 	uint32_t sequence;
 	uint64_t now_ns;
 	struct vmop_active_decoder in; /* what the guest reads */
@@ -144,6 +148,26 @@ static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *re
 	ret->host_ns = scene->now_ns;
 }
 
+/* The host's connection to the server of sessions. */
+static void begin_tunnel(struct scene *scene, const uint8_t *payload, size_t n)
+{
+	if (scene->tunnel < 0)
+		scene->tunnel = vmop_active_links_open_tunnel(scene->links, VMM);
+	if (scene->tunnel >= 0)
+		check(send(scene->tunnel, payload, n, MSG_NOSIGNAL | MSG_DONTWAIT) <= (ssize_t)n);
+}
+
+static void go_on_with_tunnel(struct scene *scene, bool reads)
+{
+	char bytes[4096];
+	if (scene->tunnel >= 0 && reads &&
+	    recv(scene->tunnel, bytes, sizeof(bytes), MSG_DONTWAIT) != 0)
+		return;
+	if (scene->tunnel >= 0)
+		close(scene->tunnel);
+	scene->tunnel = -1;
+}
+
 static void step(struct scene *scene, unsigned kind, const uint8_t *payload, size_t n)
 {
 	static const uint32_t vmm = VMM;
@@ -161,6 +185,12 @@ static void step(struct scene *scene, unsigned kind, const uint8_t *payload, siz
 		put_filled(scene, kind - 9 + VMOP_ACTIVE_FRAME_SAMPLES, payload, n);
 	else if (kind == 12)
 		hand_over(scene, n);
+	else if (kind == 13)
+		put_frame(scene, VMOP_ACTIVE_FRAME_END, payload, 0);
+	else if (kind == 14)
+		begin_tunnel(scene, payload, n);
+	else if (kind == 15)
+		go_on_with_tunnel(scene, n % 2);
 	else
 		connect_guest(scene, n % 2);
 	vmop_active_links_pump(scene->links, scene->now_ns);
@@ -175,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	struct scene *scene = calloc(1, sizeof(*scene));
 	check(scene != NULL);
-	scene->fd = -1;
+	scene->fd = scene->tunnel = -1;
 	scene->now_ns = 1000 * VMOP_NS_PER_S;
 	check(!vmop_active_links_create(-1, &scene->links));
 	check(!vmop_active_group_create(vmop_active_links_opener(scene->links), "default",
@@ -187,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	for (size_t at = 0; at + 2 <= len_bytes;) {
 		size_t n = data[at + 1], left = len_bytes - at - 2;
 		n = n < left ? n : left;
-		step(scene, data[at] % 13, data + at + 2, n);
+		step(scene, data[at] % 16, data + at + 2, n);
 		at += 2 + n;
 	}
 	/* Without a connection, no agent is waited for. */
@@ -196,6 +226,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	vmop_error_destroy(vmop_active_group_want(scene->group, NULL, 0));
 	vmop_active_group_destroy(scene->group);
 	vmop_active_links_destroy(scene->links);
+	go_on_with_tunnel(scene, false);
 	free(scene);
 	return 0;
 }

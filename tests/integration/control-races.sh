@@ -115,6 +115,25 @@ ended start 0 "sampling"
 is "another daemon" "$(daemon_pid)" != "$pid"
 expect 0 "" control --shutdown
 
+# -- a terminal shows how long a reply is awaited, and only a terminal does
+expect 0 "" control --start-daemon
+pid=$(daemon_pid)
+for how in terminal pipe; do
+	kill -STOP "$pid"
+	wait_stopped "$pid"
+	case $how in
+	terminal) script -qec "'$build/vmopcontrol' --status" /dev/null >"$work/$how" 2>&1 </dev/null & ;;
+	pipe) "$build/vmopcontrol" --status >"$work/$how" 2>&1 & ;;
+	esac
+	waiter=$!
+	sleep 2.5
+	kill -CONT "$pid"
+	wait $waiter
+done
+is "the terminal's line" "$(grep -c 'vmopcontrol: waiting for vmopd, seconds: [1-9]' "$work/terminal")" -ge 1
+is "the line elsewhere" "$(grep -c 'waiting for vmopd' "$work/pipe")" -eq 0
+expect 0 "" control --shutdown
+
 # -- --run ends only the session that it began
 expect 0 "" control --run -- sh -c "'$build/vmopcontrol' --stop && '$build/vmopcontrol' --start"
 is "the state after a --run whose session was replaced" "$(state)" = sampling

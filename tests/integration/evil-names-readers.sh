@@ -39,6 +39,7 @@ plain_tree() {
 
 echo "every form of output"
 locales="C.UTF-8 C"
+[ -z "$sanitized" ] || locales="" # as in evil-names.sh
 for format in table csv json; do
 	for options in "" --by=image --by=task --by=cgroup --by=domain --by=symbol,image,task \
 		"--per=time --top=0" "--per=cpu-clock -r" "--sort=symbol --accounting=domain" \
@@ -65,7 +66,7 @@ done
 echo "every name as a word and a session's"
 locales=""
 step=1
-[ -z "$sanitized" ] || step=3
+[ -z "$sanitized" ] || step=8
 for i in $(seq 0 $step "$last"); do
 	name=$(nth "$i")
 	compare all "session:$name"

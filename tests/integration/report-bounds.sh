@@ -26,8 +26,20 @@ says() {
 	cat "$work/out" "$work/err" | grep -qF -e "$1" || fail "$what: nothing says: $1"
 }
 
+# few N: print a tenth of N if there is a sanitizer, which makes reports several times slower: it shows
+# errors of memory as well. Some bounds are only reached without it.
+few() {
+	if [ -n "$sanitized" ]; then echo $(($1 / 10)); else echo "$1"; fi
+}
+
 # made KIND N: make hostile.vmop.
 made() {
 	rm -f "$sessions/hostile.vmop"
 	"$fixtures/make-hostile" "$1" "$2" "$sessions/hostile.vmop"
+}
+
+# stacks KIND N: make hostile.vmop with call stacks.
+stacks() {
+	rm -f "$sessions"/hostile.vmop*
+	"$fixtures/make-hostile-stacks" "$1" "$2" "$sessions/hostile.vmop"
 }

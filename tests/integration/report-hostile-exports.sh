@@ -7,12 +7,6 @@
 
 formats='perf-script speedscope firefox html'
 
-# stacks KIND N: make hostile.vmop.
-stacks() {
-	rm -f "$sessions"/hostile.vmop*
-	"$fixtures/make-hostile-stacks" "$1" "$2" "$sessions/hostile.vmop"
-}
-
 # every KIND N: check all formats.
 every() {
 	stacks "$1" "$2"
@@ -22,25 +16,23 @@ every() {
 	done
 }
 
-every deep 300000
+every deep "$(few 300000)"
 every recursive 3000
-every wide 200000
-every binary 300000
+every wide "$(few 200000)"
+every binary "$(few 300000)"
 every shared 10000
 every long-names 100
 
 # A page of a million rows, and the other formats of many.
-images=1000000
-[ -z "$sanitized" ] || images=100000
-made images $images
+made images "$(few 1000000)"
 bounded images --format=html
 is "bytes of the page" "$(wc -c <"$work/out")" -lt 2000000
-made images 100000
+made images "$(few 100000)"
 for format in xml perf-script speedscope firefox; do
 	bounded images --format="$format"
 done
 
-stacks cycle 100000
+stacks cycle "$(few 100000)"
 for format in $formats; do
 	refuse 3 hostile.vmop "$build/vmopreport" --session-dir="$sessions" session:hostile \
 		--format="$format"

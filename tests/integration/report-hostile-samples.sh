@@ -4,32 +4,29 @@
 . "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
 
 for kind in domains domains-of-one-name lives; do
-	made $kind 100000
+	made $kind "$(few 100000)"
 	bounded $kind --by=domain
 	bounded $kind --by=life,image --format=json
 done
-made losses 200000
+made losses "$(few 200000)"
 bounded losses
 says "more names"
 bounded losses --format=json
 made intervals 5000
 bounded intervals -l
 
-# Sanitizers make these several times slower; a tenth shows errors of memory as well.
-tens=0
-[ -z "$sanitized" ] || tens=
-made cells 5000000$tens
+made cells "$(few 50000000)"
 bounded cells -l
 bounded cells -d
 says "addresses within symbols"
-made colliding-cells 200000
+made colliding-cells "$(few 200000)"
 bounded colliding-cells -d
-made symbols 400000$tens
+made symbols "$(few 4000000)"
 bounded symbols -l
 made symbols-that-inflate 60
 bounded symbols-that-inflate -l
 says "images' symbols"
-made rows 300000
+made rows "$(few 300000)"
 bounded rows -l --sort=symbol
 bounded rows -d
 exit $failed

@@ -32,6 +32,8 @@ check_upgrade() {
 	step "upgrade while it records"
 	pid=$(main_pid)
 	expect 0 "the vmopd of version 0.0.3-1 goes on with its recording" install_deb "$deb"
+	is "lines about older sessions" "$(grep -c 'every user can read sessions of version 0.0.3-1' "$work/out")" -eq 1
+	is "the mode of the older session" "$(stat -c %a "$root/var/lib/vmop/current.vmop")" -eq 644
 	is "its pid" "$(main_pid)" -eq "$pid"
 	is "vmopd" "$(daemon_version)" = 0.0.3
 	is "its state" "$(state state)" = sampling
@@ -46,6 +48,8 @@ check_upgrade() {
 	record 2
 	is "the schema of the session" "$(schema current.vmop)" -gt 3
 	is "the schema of the old session" "$(schema old.vmop)" -eq 3
+	is "the mode of the old session" "$(stat -c %a "$root/var/lib/vmop/old.vmop")" -eq 644
+	is "the mode and group of the new one" "$(inside stat -c '%a %G' /var/lib/vmop/current.vmop)" = "640 vmop"
 	expect 0 "sha256sum" inside vmopreport --by=task session:old
 	expect 0 "sha256sum" inside vmopreport --by=task session:all
 
@@ -53,6 +57,7 @@ check_upgrade() {
 	expect 0 "" inside vmopcontrol --stop
 	pid=$(main_pid)
 	expect 0 "Setting up vmop" inside apt-get -q -y install --reinstall "/debs/$(basename "$deb")"
+	is "lines about older sessions" "$(grep -c 'every user can read' "$work/out")" -eq 0
 	is "that the process is a new one" "$(has_new_pid "$pid" && echo yes)" = yes
 	is "its state" "$(state state)" = idle
 }

@@ -195,7 +195,7 @@ static uint64_t samples_in(const char *path)
 
 static void finish(enum vmop_fetches_state wanted)
 {
-	vmop_fetches_wait(fetches);
+	vmop_fetches_wait(fetches, NULL, NULL);
 	assert_int_equal(vmop_fetches_state(fetches, VMM), wanted);
 }
 

@@ -361,6 +361,143 @@ static void lines_pass(struct vmop_active_links *links, struct vmop_agent_link *
 	opener->close(opener->arg, host);
 }
 
+static int served = -1; /* the guest's end of the connection within the port */
+
+static void serve_one(void *arg, int fd)
+{
+	assert_null(arg);
+	assert_int_equal(served, -1);
+	served = fd;
+}
+
+/* Let both ends go on until so many bytes of a repeated pattern have passed. */
+static void bytes_pass(struct vmop_active_links *links, struct vmop_agent_link *link, int from,
+		       int to, size_t n_bytes)
+{
+	uint8_t out[4096], in[4096];
+	size_t n_out = 0, n_in = 0;
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct vmop_active_store *store = vmop_agent_link_store(link);
+	for (size_t i = 0; i < sizeof(out); i++)
+		out[i] = (uint8_t)(i * 7 + i / 256);
+	for (unsigned i = 0; i < 20000 && n_in < n_bytes; i++) {
+		while (n_out < n_bytes) {
+			size_t at = n_out % sizeof(out), len = sizeof(out) - at;
+			ssize_t n =
+				send(from, out + at, len < n_bytes - n_out ? len : n_bytes - n_out,
+				     MSG_NOSIGNAL | MSG_DONTWAIT);
+			if (n < 0)
+				break;
+			n_out += (size_t)n;
+		}
+		store->ops->read(store, line);
+		vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+		ssize_t n = to < 0 && served < 0
+				    ? -1
+				    : recv(to < 0 ? served : to, in, sizeof(in), MSG_DONTWAIT);
+		for (ssize_t j = 0; j < n; j++)
+			assert_int_equal(in[j], out[n_in++ % sizeof(out)]);
+		if (n <= 0)
+			usleep(500);
+	}
+	assert_int_equal(n_in, n_bytes);
+}
+
+/* A connection to the guest's server of sessions, within the port, with commands beside it. */
+static void a_file_passes(struct vmop_active_links *links, struct vmop_agent_link *link)
+{
+	char line[VMOP_ACTIVE_MESSAGE_BYTES], byte;
+	struct vmop_active_store *store = vmop_agent_link_store(link);
+	uint32_t cid = 1;
+	int pidfd;
+	assert_true(vmop_active_links_address(links, (uint32_t)vmm, &cid, &pidfd));
+	assert_int_equal(cid, 0);
+	vmop_agent_link_set_server(link, serve_one, NULL);
+	int fd = vmop_active_links_open_tunnel(links, (uint32_t)vmm);
+	assert_true(fd >= 0);
+	assert_int_equal(vmop_active_links_open_tunnel(links, (uint32_t)vmm), -1);
+	served = -1;
+	bytes_pass(links, link, fd, -1, 100);
+	assert_true(vmop_agent_link_is_serving(link));
+	bytes_pass(links, link, served, fd, 300000);
+	lines_pass(links, link);
+	close(served);
+	for (unsigned i = 0; i < 3000 && vmop_active_links_has_tunnel(links, (uint32_t)vmm); i++) {
+		store->ops->read(store, line);
+		vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+		usleep(500);
+	}
+	assert_false(vmop_active_links_has_tunnel(links, (uint32_t)vmm));
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 0);
+	close(fd);
+	/* One that ends before its first byte costs nothing, nor does one after the server's end.
+	 */
+	vmop_agent_link_set_server(link, NULL, NULL);
+	served = -1;
+	for (unsigned i = 0; i < 2; i++) {
+		fd = vmop_active_links_open_tunnel(links, (uint32_t)vmm);
+		assert_true(fd >= 0);
+		if (i)
+			assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+		else
+			close(fd);
+		for (unsigned n = 0; n < 3000 && vmop_active_links_has_tunnel(links, (uint32_t)vmm);
+		     n++) {
+			store->ops->read(store, line);
+			vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+			usleep(500);
+		}
+		assert_false(vmop_active_links_has_tunnel(links, (uint32_t)vmm));
+		if (i)
+			close(fd);
+	}
+	assert_int_equal(served, -1);
+	lines_pass(links, link);
+}
+
+/* The host's samples come over it, too. */
+static void samples_pass(struct vmop_active_links *links, struct vmop_agent_link *link)
+{
+	struct vmop_active_sample samples[1000];
+	uint8_t payload[VMOP_ACTIVE_BATCH_BYTES];
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct vmop_active_store *store = vmop_agent_link_store(link);
+	struct vmop_handed_feed *feed;
+	size_t len_bytes;
+	const size_t n = sizeof(samples) / sizeof(samples[0]);
+	for (size_t i = 0; i < n; i++)
+		samples[i] = (struct vmop_active_sample){
+			.time_ns = S + i * 1000, .address = 0x400000 + 8 * i, .weight_events = 1};
+	assert_ok(vmop_handed_feed_create("host 1000000:0:ns:cpu-clock", &feed));
+	vmop_agent_link_set_feed(link, feed);
+	for (size_t n_sent = 0; n_sent < n;) {
+		const struct vmop_active_batch batch = {.complete_ns = 2 * S, .n = n - n_sent};
+		n_sent += vmop_active_batch_encode(&batch, samples + n_sent, payload, &len_bytes);
+		assert_true(
+			vmop_active_links_hand(links, (uint32_t)vmm, payload, (uint32_t)len_bytes));
+	}
+	for (unsigned i = 0; i < 3000 && feed->counts.n_received < n; i++) {
+		store->ops->read(store, line);
+		vmop_active_links_pump(links, vmop_clock_ns(CLOCK_MONOTONIC));
+		usleep(500);
+	}
+	assert_int_equal(feed->counts.n_received, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(vmop_handed_feed_peek(feed)->address, samples[i].address);
+		vmop_handed_feed_take(feed);
+	}
+	vmop_agent_link_set_feed(link, NULL);
+	vmop_handed_feed_destroy(feed);
+}
+
+/* The host's time, for the agent's questions. */
+static void read_time(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
+{
+	(void)arg;
+	assert_int_equal(vmm_pid, vmm);
+	ret->host_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+}
+
 /*
  * Both ends challenge, prove and talk over it. When the agent ends, nothing ends the connection:
  * the host does, and the next agent is challenged anew.
@@ -371,12 +508,12 @@ static void a_channel(void **state)
 	struct vmop_agent_link *link;
 	struct vmop_active_claim claim;
 	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	uint32_t cid;
-	int pidfd;
+	const struct vmop_active_links_clock clock = {.read = read_time};
 	(void)state;
 	make_terminal();
 	begin_vmm(VMOP_ACTIVE_SERIAL_NAME);
 	assert_ok(vmop_active_links_create(-1, &links));
+	vmop_active_links_set_clock(links, &clock);
 	for (unsigned i = 0; i < 2; i++) {
 		int fd = dial(vmm);
 		assert_true(fd >= 0);
@@ -391,8 +528,8 @@ static void a_channel(void **state)
 		assert_true(
 			vmop_active_links_accept(links, &claim, (uint32_t)vmm, living(), now_ns));
 		lines_pass(links, link);
-		/* No session can be fetched over it. */
-		assert_false(vmop_active_links_address(links, (uint32_t)vmm, &cid, &pidfd));
+		a_file_passes(links, link);
+		samples_pass(links, link);
 		vmop_agent_link_destroy(link);
 		tcflush(slave, TCIOFLUSH); /* as the end of a port does */
 		now_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_ACTIVE_SERIAL_SILENCE_NS - S;

@@ -3,12 +3,15 @@
  * The handed source over real records of this kernel. This machine is host and guest at once: perf
  * samples it, with the task of each sample, and the samples are handed over without their tasks.
  * The source must find the tasks that perf knew.
+ *
+ * usage: live [HZ]	the samples a second of each CPU (2000)
  */
 #include "hv-interface/handed/handed.h"
 
 #include <cmocka.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -34,6 +37,7 @@ struct list {
 	size_t n;
 };
 
+static char event[32] = "cpu-clock:2000Hz";
 static struct list truth, found;
 static uint64_t guest_cpu_ns; /* of the handed source and its feed */
 
@@ -120,7 +124,9 @@ static void hand_over(struct vmop_handed_feed *feed, size_t *at, uint64_t comple
 			samples[n] = truth.at[*at + n].sample;
 		const struct vmop_active_batch batch = {.complete_ns = complete_ns, .n = n};
 		*at += vmop_active_batch_encode(&batch, samples, bytes, &len);
+		uint64_t cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		assert_true(vmop_handed_feed_batch(feed, bytes, len));
+		guest_cpu_ns += vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	} while (*at < truth.n);
 }
 
@@ -143,8 +149,8 @@ static void sample(struct vmop_source *host, struct vmop_source *guest,
 		now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		set_clock(feed);
 		drain(host, now_ns - 2 * VMOP_NS_PER_MS, &truth);
-		uint64_t cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		hand_over(feed, &n_handed, now_ns - 2 * VMOP_NS_PER_MS);
+		uint64_t cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		drain(guest, now_ns - 2 * VMOP_NS_PER_MS, &found);
 		guest_cpu_ns += vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	}
@@ -188,7 +194,7 @@ static void the_tasks_are_those_that_perf_knew(void **state)
 	struct counts counts = {0};
 	pid_t load[3];
 	(void)state;
-	assert_ok(vmop_event_request_parse("cpu-clock:2000Hz", &request));
+	assert_ok(vmop_event_request_parse(event, &request));
 	assert_ok(vmop_handed_feed_create("host 500000:0:ns:cpu-clock", &guest_setup.feed));
 	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &host_setup, &host);
 	if (err) { /* no permission */
@@ -225,10 +231,12 @@ static void the_tasks_are_those_that_perf_knew(void **state)
 	vmop_event_request_deinit(&request);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tasks_are_those_that_perf_knew),
 	};
+	if (argc == 2)
+		snprintf(event, sizeof(event), "cpu-clock:%.8sHz", argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
