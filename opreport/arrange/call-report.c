@@ -211,16 +211,13 @@ static const char *shown_symbol(const struct vmop_call_report *report, size_t ro
 		return name;
 	if (report->shown[row])
 		return report->shown[row];
+	char *text = NULL;
 	struct vmop_call_report *cache = report->sheet.data;
-	size_t mark_bytes = strlen(mark), name_bytes = strlen(name) + 1, blanks = (size_t)indent;
-	char *text = vmop_arena_alloc(&cache->arena, blanks + mark_bytes + name_bytes);
-	if (!text)
+	if (asprintf(&text, "%*s%s%s", indent, "", mark, name) < 0)
 		return "";
-	memset(text, ' ', blanks);
-	memcpy(text + blanks, mark, mark_bytes);
-	memcpy(text + blanks + mark_bytes, name, name_bytes);
-	report->shown[row] = text;
-	return text;
+	report->shown[row] = vmop_arena_text(&cache->arena, text);
+	free(text);
+	return report->shown[row] ? report->shown[row] : "";
 }
 
 static struct vmop_value text_value(const char *text)

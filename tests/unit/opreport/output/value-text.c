@@ -2,7 +2,6 @@
 #include "opreport/output/value-text.h"
 
 #include <cmocka.h>
-#include <stdio.h>
 #include <string.h>
 
 static void check(enum vmop_value_type type, struct vmop_value value, int percent_digits,
@@ -31,30 +30,6 @@ static void percents(void **state)
 	check(VMOP_VALUE_PERCENT, (struct vmop_value){.percent = 61.789}, 2, "61.79");
 	check(VMOP_VALUE_PERCENT, (struct vmop_value){.percent = 61.789}, 1, "61.8");
 	check(VMOP_VALUE_PERCENT, (struct vmop_value){.percent = 0}, 1, "0.0");
-}
-
-static void check_as_printf(double percent)
-{
-	char expected[400];
-	snprintf(expected, sizeof(expected), "%.2f", percent);
-	check(VMOP_VALUE_PERCENT, (struct vmop_value){.percent = percent}, 2, expected);
-}
-
-/* Percents are rounded as printf rounds them, also in the middle of two numbers. */
-static void percents_are_those_of_printf(void **state)
-{
-	(void)state;
-	static const double some[] = {
-		0,     0.005,	   0.015,      0.125, 0.375,  1.005,
-		2.675, 9.995,	   99.995,     100,   99.999, -0.0,
-		-1.5,  999999.994, 999999.996, 1e6,   1e15,   0.004999999999999999};
-	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
-		check_as_printf(some[i]);
-	for (unsigned part = 0; part < 2000; part++)
-		for (unsigned whole = 1; whole < 4000; whole += 37)
-			check_as_printf((double)part * 100 / whole);
-	for (unsigned i = 0; i < 200000; i++)
-		check_as_printf(i / 1000.0);
 }
 
 static void check_ratio(double ratio, char mark, const char *expected)
@@ -92,7 +67,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_and_addresses),
 		cmocka_unit_test(percents),
-		cmocka_unit_test(percents_are_those_of_printf),
 		cmocka_unit_test(ratios_have_three_digits),
 		cmocka_unit_test(numbers_are_at_the_right),
 	};
