@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "libdb/db.h"
-#include "libsym/demangle-form.h"
+#include "libsym/resolver.h"
 #include "libsym/symtab.h"
 
 /* The largest file. */
