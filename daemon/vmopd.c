@@ -28,6 +28,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/dirs/run-dir.h"
+#include "libutil/heap.h"
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
@@ -429,6 +430,7 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.level = VMOP_LOG_NOTICE};
+	vmop_heap_return_large();
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = VMOP_EXIT_USAGE;
 	vmop_options_parse(&argp, argc, argv, ARGP_NO_ARGS, &arguments);

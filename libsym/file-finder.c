@@ -538,9 +538,10 @@ static struct vmop_error *search_debug(struct debug_search *search,
 		return search_archived_debug(search, ref);
 	_cleanup_close_ int container = open_container(search->finder, ref);
 	const int roots[] = {container, search->finder->root_fd, AT_FDCWD};
+	const size_t n = roots[1] == AT_FDCWD ? 2 : 3;
 	struct vmop_error *err = NULL;
 
-	for (size_t i = 0; i < 3 && !err && !search->done; i++) {
+	for (size_t i = 0; i < n && !err && !search->done; i++) {
 		if (roots[i] < 0 && roots[i] != AT_FDCWD)
 			continue;
 		err = try_debug_by_build_id(search, roots[i]);

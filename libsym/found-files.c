@@ -56,7 +56,7 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 	struct vmop_found_files *files = collecting->files;
 	*done = has_all(file->elf, collecting->addresses) ||
 		files->n_debug + 1 == VMOP_FOUND_DEBUG_FILES_MAX;
-	/* A search without a root tries each place twice. */
+	/* A file can be found by its build-id and by its link, and in several roots. */
 	for (size_t i = 0; i < files->n_debug; i++)
 		if (is_same_file(&files->debug[i], file))
 			return NULL;

@@ -10,6 +10,7 @@
 #define MMAP_THRESHOLD_BYTES (32 << 20)	     /* the largest that malloc accepts */
 #define ADVISED_BYTES ((uintptr_t)MMAP_THRESHOLD_BYTES - HUGE_PAGE_BYTES)
 #define TRIM_THRESHOLD_BYTES (256 << 20)
+#define RETURNED_BYTES (4 << 20) /* smaller values cost faults at each roll-up */
 
 /* Prefer huge pages for the whole ones in a block. */
 static void advise(void *block, size_t len_bytes)
@@ -27,6 +28,13 @@ void *vmop_heap_alloc_large(size_t n, size_t item_bytes)
 	if (block)
 		advise(block, n * item_bytes);
 	return block;
+}
+
+void vmop_heap_return_large(void)
+{
+	/* Setting one of them ends the adjustment of both. */
+	mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
+	mallopt(M_TRIM_THRESHOLD, RETURNED_BYTES);
 }
 
 void vmop_heap_prefer_huge_pages(void)

@@ -16,6 +16,15 @@
 void vmop_heap_prefer_huge_pages(void);
 
 /*
+ * Return large blocks to the kernel when they are freed, and free memory at the end of a heap from
+ * 4 MiB on. For programs that run for months: without it the C library keeps twice the size of the
+ * largest block that was ever freed, up to 64 MiB (mallopt(3), M_MMAP_THRESHOLD).
+ *
+ * Call it first in main, while there is one thread.
+ */
+void vmop_heap_return_large(void);
+
+/*
  * Allocate n uninitialised items like reallocarray(NULL, ...). Huge pages are preferred where the
  * block has whole ones: for blocks of megabytes that are filled at once.
  */

@@ -166,7 +166,8 @@ clean-gallery:
 EXTRA_DIST += doc/gallery/draw-times \
 	doc/gallery/steal/processes.csv doc/gallery/steal/processes.svg \
 	doc/gallery/steal/guests.csv doc/gallery/steal/guests.svg \
-	doc/gallery/steal/linux.csv doc/gallery/steal/linux.svg
+	doc/gallery/steal/linux.csv doc/gallery/steal/linux.svg \
+	doc/gallery/packets/functions.csv
 EXTRA_DIST += doc/gallery/README.md doc/gallery/draw doc/gallery/arm64-accuracy/counts.csv \
 	doc/gallery/x86-cg/cpu-clock.csv doc/gallery/x86-cg/cpu-clock.svg \
 	doc/gallery/x86-walk/cpu-clock.csv doc/gallery/x86-walk/cpu-clock.svg \

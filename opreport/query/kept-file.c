@@ -51,6 +51,7 @@ static bool is_valid(const struct header *header, size_t len_bytes)
 	const char version[sizeof(header->version)] = PACKAGE_VERSION;
 	return !memcmp(header->magic, magic, sizeof(magic)) &&
 	       !memcmp(header->version, version, sizeof(version)) && header->format == FORMAT &&
+	       header->demangle <= VMOP_DEMANGLE_FULL && !header->zero &&
 	       file_bytes(header) == len_bytes && header->state.first <= header->state.last;
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "libdb/db.h"
-#include "libsym/demangle-form.h"
+#include "libsym/resolver.h"
 #include "libsym/symtab.h"
 
 /* The largest file. */
@@ -45,7 +45,7 @@ struct vmop_kept_run {
 	uint64_t start, end, offset, len_bytes; /* of the run, and of its symbol */
 	uint32_t index;	      /* of the symbol in its table; VMOP_SYMTAB_NO_INDEX: none */
 	uint32_t first;	      /* the first of the image's runs that has this symbol */
-	uint32_t name, shown; /* positions among the names, of the first run of a symbol */
+	uint32_t name, shown; /* positions among the names */
 	uint32_t type, zero;
 };
 

@@ -26,8 +26,20 @@ static bool add_name(struct vmop_kept_images *images, const char *name, uint32_t
 	return true;
 }
 
+/* Add the name of a run's symbol, and the shown one. */
+static bool add_names(struct vmop_kept_images *images, const struct vmop_symbol *symbol,
+		      struct vmop_symbols *symbols, struct vmop_kept_run *run)
+{
+	const char *shown = vmop_symbols_name(symbols, symbol);
+	if (!add_name(images, symbol->name, &run->name))
+		return false;
+	run->shown = run->name;
+	return !strcmp(shown, symbol->name) || add_name(images, shown, &run->shown);
+}
+
 /* Add the runs of a source's cells. */
-static bool add_runs(struct vmop_kept_images *images, const struct vmop_kept_source *source)
+static bool add_runs(struct vmop_kept_images *images, const struct vmop_kept_source *source,
+		     struct vmop_symbols *symbols)
 {
 	if (!vmop_array_reserve(images->runs, images->runs_capacity,
 				images->n_runs + source->n_cells))
@@ -44,6 +56,8 @@ static bool add_runs(struct vmop_kept_images *images, const struct vmop_kept_sou
 		kept->len_bytes = run.symbol->len_bytes;
 		kept->index = vmop_symtab_index_of(source->symtab, run.symbol);
 		kept->type = (unsigned char)run.symbol->type;
+		if (!add_names(images, run.symbol, symbols, kept))
+			return false;
 	}
 	return true;
 }
@@ -78,26 +92,6 @@ static bool find_firsts(struct vmop_kept_run *runs, size_t n)
 	return true;
 }
 
-/* Add the names of an image's symbols, each once. */
-static bool add_names(struct vmop_kept_images *images, size_t first_run,
-		      const struct vmop_symtab *symtab, struct vmop_symbols *symbols)
-{
-	struct vmop_kept_run *runs = images->runs + first_run;
-	size_t n = images->n_runs - first_run;
-	for (size_t i = 0; i < n; i++) {
-		if (runs[i].index == VMOP_SYMTAB_NO_INDEX || runs[i].first != i)
-			continue;
-		const struct vmop_symbol *symbol = vmop_symtab_find(symtab, runs[i].start);
-		const char *shown = symbol ? vmop_symbols_name(symbols, symbol) : NULL;
-		if (!symbol || !add_name(images, symbol->name, &runs[i].name))
-			return false;
-		runs[i].shown = runs[i].name;
-		if (strcmp(shown, symbol->name) != 0 && !add_name(images, shown, &runs[i].shown))
-			return false;
-	}
-	return true;
-}
-
 /* Sort the runs from `first` on, and drop those that several sources have. */
 static void sort_runs(struct vmop_kept_images *images, size_t first)
 {
@@ -120,11 +114,10 @@ static bool add_image(struct vmop_kept_images *images, const struct vmop_kept_so
 	if (!vmop_array_reserve(images->items, images->capacity, images->n + 1))
 		return false;
 	for (size_t i = 0; i < n && symtab; i++)
-		if (!add_runs(images, &sources[i]))
+		if (!add_runs(images, &sources[i], symbols))
 			return false;
 	sort_runs(images, first_run);
-	if (!find_firsts(images->runs + first_run, images->n_runs - first_run) ||
-	    !add_names(images, first_run, symtab, symbols))
+	if (!find_firsts(images->runs + first_run, images->n_runs - first_run))
 		return false;
 	images->items[images->n++] = (struct vmop_kept_image){
 		.image = sources[0].image,

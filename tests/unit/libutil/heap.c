@@ -53,8 +53,27 @@ static void freed_memory_stays(void **state)
 	assert_int_equal(mallinfo2().arena, heap_bytes);
 }
 
+/* The free of the first block would make the second one a part of the heap, which keeps it. */
+static void large_blocks_are_returned(void **state)
+{
+	(void)state;
+	size_t mappings = mallinfo2().hblks;
+	char *block;
+	for (int i = 0; i < 2; i++) {
+		block = malloc(BLOCK_BYTES);
+		assert_non_null(block);
+		memset(block, 1, BLOCK_BYTES);
+		assert_int_equal(mallinfo2().hblks, mappings + 1);
+		free(block);
+		assert_int_equal(mallinfo2().hblks, mappings);
+	}
+}
+
 int main(void)
 {
+	const struct CMUnitTest of_daemons[] = {
+		cmocka_unit_test(large_blocks_are_returned),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large_blocks_come_from_huge_pages),
 		cmocka_unit_test(freed_memory_stays),
@@ -63,10 +82,15 @@ int main(void)
 		printf("the kernel has no transparent huge pages\n");
 		return 77;
 	}
-	vmop_heap_prefer_huge_pages();
+	void *volatile first = malloc(1); /* volatile: the pair must not be optimised */
+	free(first);
 	if (!mallinfo2().arena) {
 		printf("malloc is not the C library's\n"); /* a sanitizer's */
 		return 77;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* In this order, because the second settings replace the first ones. */
+	vmop_heap_return_large();
+	int n_failed = cmocka_run_group_tests(of_daemons, NULL, NULL);
+	vmop_heap_prefer_huge_pages();
+	return n_failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
