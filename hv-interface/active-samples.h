@@ -100,7 +100,7 @@ struct vmop_active_ask {
 struct vmop_active_clock {
 	uint64_t asked_ns;  /* of the ask that it answers */
 	uint64_t host_ns;   /* the host's time at its answer */
-	uint64_t guest_tsc; /* at that time; 0: not known */
+	uint64_t guest_tsc; /* at that time, or libutil/host-time.h's clock; 0: not known */
 	uint64_t error_ns;  /* of that pair */
 };
 

@@ -10,7 +10,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/heap.c libutil/heap.h \
 	libutil/io.c libutil/io.h \
 	libutil/json.c libutil/json.h \
-	libutil/kvm.c libutil/kvm.h \
+	libutil/host-time.c libutil/host-time.h libutil/kvm.c libutil/kvm.h \
 	libutil/label.c libutil/label.h \
 	libutil/local-time.c libutil/local-time.h \
 	libutil/log.c libutil/log.h libutil/markup.c libutil/markup.h \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/libutil/io \
 	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/set-up/guest-context tests/unit/libutil/set-up/active-samples tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
-	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json tests/unit/libutil/kvm tests/unit/libutil/tsc \
+	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json tests/unit/libutil/kvm tests/unit/libutil/tsc tests/unit/libutil/host-time \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/dirs/safe-dir \
 	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
 	tests/unit/libutil/readers tests/unit/libutil/stack-end tests/unit/libutil/guest-gap \
@@ -27,6 +27,8 @@ tests_unit_libutil_time_words_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_time_words_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_kvm_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_kvm_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_host_time_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_host_time_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_tsc_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_tsc_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_varint_CPPFLAGS = $(libutil_test_cppflags)

@@ -15,6 +15,7 @@
 #include "hv-interface/active-group.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/host-time.h"
 #include "libutil/kvm.h"
 #include "libutil/log.h"
 #include "libutil/tsc.h"
@@ -49,12 +50,21 @@ static uint32_t debugfs_pid(const struct vmop_active_guests *active, uint32_t vm
 	return vmm_pid;
 }
 
-/* Read the host's time, with the guest's time-stamp counter where KVM shows it. */
+/*
+ * Read the host's time, with the guest's time-stamp counter where KVM shows it, and with
+ * CLOCK_REALTIME where guests read that.
+ */
 static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *ret)
 {
 	const struct vmop_active_guests *active = arg;
 	struct vmop_kvm_tsc guest;
 	struct vmop_tsc_pair now;
+	if (vmop_host_time_here(&now)) {
+		*ret = (struct vmop_active_clock){.host_ns = now.time_ns,
+						  .guest_tsc = now.tsc,
+						  .error_ns = now.width_ticks / 2 + 1};
+		return;
+	}
 	bool has_tsc = vmop_kvm_read_tsc("", debugfs_pid(active, vmm_pid), &guest);
 	has_tsc = vmop_tsc_read(&now) && has_tsc;
 	ret->host_ns = now.time_ns;

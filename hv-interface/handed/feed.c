@@ -2,12 +2,16 @@
 #include "hv-interface/handed/feed.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "libutil/host-time.h"
 
 struct vmop_error *vmop_handed_feed_create(const char *text, struct vmop_handed_feed **ret)
 {
 	struct vmop_handed_feed *feed = calloc(1, sizeof(*feed));
 	if (!feed)
 		return &vmop_error_no_memory;
+	feed->host_time_fd = vmop_host_time_open("");
 	struct vmop_error *err = vmop_handed_events_parse(text, &feed->events);
 	feed->samples = calloc(VMOP_HANDED_SAMPLES_MAX, sizeof(*feed->samples));
 	if (!feed->samples)
@@ -24,6 +28,8 @@ void vmop_handed_feed_destroy(struct vmop_handed_feed *feed)
 {
 	if (!feed)
 		return;
+	if (feed->host_time_fd >= 0)
+		close(feed->host_time_fd);
 	vmop_handed_events_deinit(&feed->events);
 	free(feed->samples);
 	free(feed);
@@ -58,11 +64,18 @@ bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payloa
 	return outcome == VMOP_ACTIVE_BATCH_END;
 }
 
+/* Read this guest's time, with a counter that the host knows. Return false if there is only the
+ * time. */
+static bool read_counter(const struct vmop_handed_feed *feed, struct vmop_tsc_pair *ret)
+{
+	return vmop_tsc_read(ret) || vmop_host_time_read(feed->host_time_fd, ret);
+}
+
 void vmop_handed_feed_ask(struct vmop_handed_feed *feed, uint8_t ret[VMOP_ACTIVE_ASK_BYTES])
 {
 	struct vmop_active_ask ask = feed->counts;
 	struct vmop_tsc_pair now;
-	bool has_tsc = vmop_tsc_read(&now);
+	bool has_tsc = read_counter(feed, &now);
 	ask.asked_ns = vmop_handed_clock_ask(&feed->clock, &now, has_tsc);
 	ask.error_ns = vmop_handed_clock_error_ns(&feed->clock);
 	vmop_active_ask_encode(&ask, ret);
@@ -74,7 +87,7 @@ bool vmop_handed_feed_clock(struct vmop_handed_feed *feed,
 	struct vmop_active_clock answer;
 	struct vmop_tsc_pair now;
 	vmop_active_clock_decode(payload, &answer);
-	vmop_tsc_read(&now);
+	read_counter(feed, &now);
 	return vmop_handed_clock_answer(&feed->clock, &answer, &now);
 }
 

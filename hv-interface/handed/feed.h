@@ -23,6 +23,7 @@
 struct vmop_handed_feed {
 	struct vmop_handed_events events;
 	struct vmop_handed_clock clock;
+	int host_time_fd;		    /* of libutil/host-time.h; -1: none */
 	struct vmop_active_sample *samples; /* a ring, in the order of time */
 	uint64_t n_put, n_taken;	    /* since the begin */
 	uint64_t last_ns;		    /* of the last sample; the host's time */
