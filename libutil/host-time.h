@@ -14,8 +14,10 @@
 
 #include "libutil/tsc.h"
 
-/* Open KVM's PTP clock. root: of /sys and /dev, "" except in tests. -1: without one, or without the
- * right to it. */
+/*
+ * Open KVM's PTP clock. root: of /sys and /dev, "" except in tests. -1: without one, or without the
+ * right to it.
+ */
 int vmop_host_time_open(const char *root);
 
 /* Read a pair in the guest. fd: -1 is allowed. Return false, and leave *ret unchanged, without one.
