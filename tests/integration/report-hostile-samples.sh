@@ -15,7 +15,7 @@ bounded losses --format=json
 made intervals 5000
 bounded intervals -l
 
-made cells "$(few 50000000)"
+made cells "$(few 30000000)"
 bounded cells -l
 bounded cells -d
 says "addresses within symbols"
