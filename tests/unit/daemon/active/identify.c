@@ -114,7 +114,7 @@ static void begin_with(const char *name)
 	make_guest(&(struct synthetic_options){0});
 	begin_vmm(name);
 	assert_ok(vmop_images_init(&images, 1024));
-	assert_ok(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_ok(vmop_domains_init(&domains, NULL, NULL, &images, NULL, NULL));
 	domains.root = "";
 	assert_ok(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, NULL, &guests));
 	domain = vmop_domains_new(&domains);

@@ -486,7 +486,7 @@ static void a_row_changes_only_with_its_domain(void **state)
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	assert_null(vmop_images_init(&images, 16));
-	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_null(vmop_domains_init(&domains, NULL, NULL, &images, NULL, NULL));
 	struct vmop_domain *guest = vmop_domains_new(&domains);
 	assert_non_null(guest);
 	check_row(&domains, guest, true);

@@ -45,7 +45,7 @@ static int begin(void **state)
 	assert_true(ram != MAP_FAILED);
 	vmm = vmm_begin();
 	assert_null(vmop_images_init(&images, 1024));
-	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_null(vmop_domains_init(&domains, NULL, NULL, &images, NULL, NULL));
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, NULL, &guests));
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);

@@ -67,7 +67,7 @@ static inline void open_session(enum vmop_stack_mode mode, struct vmop_guest_wat
 	const struct vmop_stack_options stacks = {
 		.mode = mode, .user_stack_bytes = 8192, .max_frames = VMOP_STACK_FRAMES_MAX};
 	assert_null(vmop_images_init(&images, 1024));
-	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_null(vmop_domains_init(&domains, NULL, NULL, &images, NULL, NULL));
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, NULL, before, &guests));
 	vmop_guests_set_maps(guests, &maps, &stacks);
 	domain = vmop_domains_new(&domains);
