@@ -4,8 +4,8 @@
  * the host to the guest, with the frames of active-frame.h. By virtio-serial it lies within that of
  * the commands (daemon/active/tunnel.h).
  *
- * 	host	line "fetch TOKEN BYTES"	send the session of the initiator's session TOKEN
- * (16 hexadecimal digits), at most BYTES long
+ * 	host	line "fetch TOKEN BYTES"	send the session, at most BYTES long, of the
+ * 						initiator's session TOKEN (16 hexadecimal digits)
  * 	agent	line "file BYTES"		it is so long, at least 1
  * 		bulk ...			exactly these bytes
  * 		line "hash HASH"		their XXH3 of 128 bits, 32 hexadecimal digits

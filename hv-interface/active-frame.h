@@ -20,8 +20,8 @@
  * 	line		both		a line of active-message.h, without a NUL
  * 	bulk		both		bytes of a file (active-file.h), or of the connection that
  * 					such a transfer has within this one (daemon/active/tunnel.h)
- * 	samples		initiator	a batch of samples: active-samples.h has this and the next
- * two ask		agent		a question for the host's time
+ * 	samples		initiator	a batch of samples (active-samples.h, also the next two)
+ * 	ask		agent		a question for the host's time
  * 	clock		initiator	its answer
  * 	end		both		none: that connection within this one ends
  *

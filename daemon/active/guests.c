@@ -37,17 +37,23 @@ struct vmop_active_guests {
 /* How long the end waits for the ends of connections within those by virtio-serial. */
 #define TUNNELS_WAIT_NS (2 * VMOP_NS_PER_S)
 
+/* Return the candidate of a VMM. NULL: it is none. */
+static const struct vmop_active_candidate *find_candidate(const struct vmop_active_guests *active,
+							  uint32_t vmm_pid)
+{
+	for (size_t i = 0; i < active->candidates.n; i++)
+		if (active->candidates.at[i].vmm_pid == vmm_pid)
+			return &active->candidates.at[i];
+	return NULL;
+}
+
 /* ---- the clock of guests whose samples are handed over ------------------------------------ */
 
 /* Return the number in the name of a VM's folder in debugfs. */
 static uint32_t debugfs_pid(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
-	for (size_t i = 0; i < active->candidates.n; i++) {
-		const struct vmop_active_candidate *candidate = &active->candidates.at[i];
-		if (candidate->vmm_pid == vmm_pid && candidate->kvm_tid)
-			return candidate->kvm_tid;
-	}
-	return vmm_pid;
+	const struct vmop_active_candidate *candidate = find_candidate(active, vmm_pid);
+	return candidate && candidate->kvm_tid ? candidate->kvm_tid : vmm_pid;
 }
 
 /*
@@ -97,19 +103,18 @@ static char *events_text(const struct vmop_setup *setup, const char *host_events
 static void name_guest(void *arg, uint32_t vmm_pid, char *buf, size_t size)
 {
 	const struct vmop_active_guests *active = arg;
-	snprintf(buf, size, "of pid %" PRIu32, vmm_pid);
-	for (size_t i = 0; i < active->candidates.n; i++)
-		if (active->candidates.at[i].vmm_pid == vmm_pid)
-			snprintf(buf, size, "\"%s\"", active->candidates.at[i].name);
+	const struct vmop_active_candidate *candidate = find_candidate(active, vmm_pid);
+	if (candidate)
+		snprintf(buf, size, "\"%s\"", candidate->name);
+	else
+		snprintf(buf, size, "of pid %" PRIu32, vmm_pid);
 }
 
 /* Write a guest's UUID, for a guest without firmware. */
 static void give_uuid(void *arg, uint32_t vmm_pid, char *buf, size_t size)
 {
-	const struct vmop_active_guests *active = arg;
-	for (size_t i = 0; i < active->candidates.n; i++)
-		if (active->candidates.at[i].vmm_pid == vmm_pid)
-			snprintf(buf, size, "%s", active->candidates.at[i].uuid);
+	const struct vmop_active_candidate *candidate = find_candidate(arg, vmm_pid);
+	snprintf(buf, size, "%s", candidate ? candidate->uuid : "");
 }
 
 static struct vmop_error *open_store(void *arg, uint32_t vmm_pid, struct vmop_active_store **ret)

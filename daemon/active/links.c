@@ -17,8 +17,7 @@
 /* CIDs up to this one are no guest's: hypervisor, loopback, host (vsock(7)). */
 #define LAST_RESERVED_CID 2
 
-/* Reads of at most VMOP_ACTIVE_PUMP_BYTES of a connection whose tunnel brings bytes, in one call.
- */
+/* Reads of a connection in one call, of VMOP_ACTIVE_PUMP_BYTES each, if its tunnel brings bytes. */
 #define PUMPS_MAX 16
 
 /* Where a connection comes from: the CID of a guest, or the pid of a VMM with this bit. */

@@ -10,7 +10,7 @@
 
 enum { SEPARATOR_COLUMNS = 2 };
 
-/* Tables have ten thousands of pieces: small ones stay in the CPU's caches. */
+/* Tables have tens of thousands of pieces: small ones stay in the CPU's caches. */
 struct piece {
 	const char *text; /* NULL: a copy, at `at` in the table's bytes, which can move */
 	size_t at;
