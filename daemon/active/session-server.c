@@ -48,8 +48,8 @@ static struct vmop_error *send_line(struct sender *sender, const char *line, siz
 }
 
 /*
- * Send the line that ends the transfer. The host may ask again as soon as it has this line, when this
- * thread, at its nice value, has yet to end.
+ * Send the line that ends the transfer. The host may ask again as soon as it has this line, when
+ * this thread, at its nice value, has yet to end.
  */
 static struct vmop_error *send_last_line(struct sender *sender, const char *line, size_t len)
 {
