@@ -15,12 +15,6 @@
 struct vmop_db;
 struct vmop_places;
 
-/*
- * Return the key without its task and stack. The padding of what is returned is zero, so that its
- * bytes can be hashed.
- */
-struct vmop_db_chunk_key vmop_db_place_of(const struct vmop_db_chunk_key *key);
-
 /* Create the places of a new file, for its writer.  The caller owns *ret. */
 struct vmop_error *vmop_places_create(struct vmop_places **ret);
 void vmop_places_destroy(struct vmop_places *places); /* NULL is allowed */

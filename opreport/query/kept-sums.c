@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <uthash.h>
 
-#include "libdb/place.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
