@@ -368,16 +368,22 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 
 /*
  * Name each guest whose samples have no context, with the reason: its tasks are inferred, and it
- * has no call stacks.
+ * has no call stacks. A reason that holds for several of its lives is given once.
  */
 static struct vmop_error *add_context_lines(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
-	struct vmop_error *err = NULL;
+	_cleanup_free_ const char **notes = calloc(catalog->domains.n, sizeof(*notes));
+	struct vmop_error *err = notes ? NULL : &vmop_error_no_memory;
 	size_t n = 0;
 	for (size_t i = 1; i < catalog->domains.n && !err; i++) {
 		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
-		if (*domain->context_note && domain->selected && n++ < GUESTS_NAMED_MAX)
+		const char **note = &notes[domain->row]; /* of the life before */
+		if (!*domain->context_note || !domain->selected ||
+		    (*note && strcmp(*note, domain->context_note) == 0))
+			continue;
+		*note = domain->context_note;
+		if (n++ < GUESTS_NAMED_MAX)
 			err = add_line(report, "tasks of %s are not exact: %s", domain->name,
 				       domain->context_note);
 	}
