@@ -11,6 +11,7 @@
 #include "daemon/active/session-server.h"
 #include "daemon/active/vsock.h"
 #include "daemon/xen/agent-messages.h"
+#include "daemon/xen/window-server.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-check.h"
 #include "hv-interface/handed/events.h"
@@ -29,8 +30,9 @@
 struct vmop_agent {
 	struct vmop_daemon *daemon;
 	struct vmop_agent_messages *mail;   /* in a domain of Xen; else NULL */
+	struct vmop_window_server *windows; /* likewise; NULL: none could be created */
 	struct vmop_agent_link *link;	    /* in a guest of KVM; else NULL */
-	struct vmop_session_server *server; /* in a guest of KVM; NULL: none could be created */
+	struct vmop_session_server *server; /* NULL: none could be created */
 	uint64_t session_token;		    /* of the host's session that began the last one */
 	const struct vmop_source_ops *own_source; /* of sessions with samples of this guest */
 	struct vmop_handed_feed *feed;		  /* of the session with the host's; or NULL */
@@ -215,6 +217,8 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 	(void)timer;
 	(void)due_us;
 	end_unused_feed(agent);
+	if (agent->windows)
+		vmop_window_server_look(agent->windows);
 	if (agent->daemon->session)
 		vmop_active_agent_count(&agent->active, count_samples(agent));
 	else
@@ -270,6 +274,27 @@ struct vmop_error *vmop_agent_create_over_link(struct vmop_daemon *daemon,
 	return err;
 }
 
+static void serve_connection(void *server, int fd)
+{
+	vmop_session_server_take(server, fd);
+}
+
+/* Let dom0 fetch the sessions that it commands. */
+static struct vmop_error *serve_windows(struct vmop_agent *agent)
+{
+	const struct vmop_session_server_options options = {.loop = agent->daemon->loop,
+							    .listener_fd = -1,
+							    .offer = offer_session,
+							    .arg = agent};
+	struct vmop_window_server_options windows = {.grants = &vmop_grants_ops,
+						     .serve = serve_connection};
+	struct vmop_error *err = vmop_session_server_create(&options, &agent->server);
+	windows.arg = agent->server;
+	if (!err)
+		err = vmop_agent_messages_own_window(agent->mail, &windows.store);
+	return err ? err : vmop_window_server_create(&windows, &agent->windows);
+}
+
 /* Create the agent of a domain of Xen. */
 static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
@@ -288,12 +313,9 @@ static struct vmop_error *create_for_xen(struct vmop_daemon *daemon, struct vmop
 	}
 	(*ret)->mail = mail;
 	(*ret)->own_source = daemon->source = vmop_source_find("xen");
+	/* Without it the session stays here, and all else is as usual. */
+	vmop_log_and_destroy(VMOP_LOG_WARNING, serve_windows(*ret));
 	return NULL;
-}
-
-static void serve_connection(void *server, int fd)
-{
-	vmop_session_server_take(server, fd);
 }
 
 /* Let the host fetch the sessions that it commands. */
@@ -352,6 +374,7 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 	agent->daemon->given_uuid = NULL;
 	if (agent->link)
 		vmop_agent_link_set_server(agent->link, NULL, NULL);
+	vmop_window_server_destroy(agent->windows);
 	vmop_session_server_destroy(agent->server);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
 	end_feed(agent);

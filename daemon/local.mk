@@ -98,15 +98,21 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/stack/waiting.c daemon/stack/waiting.h \
 	daemon/host/unattributed.h \
 	daemon/xen/agent-messages.h \
+	daemon/xen/carrier.c daemon/xen/carrier.h \
 	daemon/xen/domains.c daemon/xen/domains.h \
+	daemon/xen/fetching.c daemon/xen/fetching.h \
+	daemon/xen/grants.h \
 	daemon/xen/guests.c daemon/xen/guests.h \
 	daemon/xen/provider.c daemon/xen/provider.h \
 	daemon/xen/symbols.c daemon/xen/symbols.h \
+	daemon/xen/window.c daemon/xen/window.h \
+	daemon/xen/window-line.c daemon/xen/window-line.h \
+	daemon/xen/window-server.c daemon/xen/window-server.h \
 	daemon/xen/xenstore-parse.c daemon/xen/xenstore.h
 if HAVE_XEN
-daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages.c daemon/xen/xenstore.c
+daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages.c daemon/xen/grants.c daemon/xen/xenstore.c
 else
-daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages-none.c daemon/xen/xenstore-none.c
+daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages-none.c daemon/xen/grants-none.c daemon/xen/xenstore-none.c
 endif
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS) $(XXHASH_CFLAGS)
 daemon_libdaemon_la_LIBADD = $(XEN_LIBS) $(XXHASH_LIBS)
@@ -132,7 +138,7 @@ vmopd_SOURCES = \
 	daemon/rotation.c daemon/rotation.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/memory-limit.c daemon/memory-limit.h \
-	daemon/session-cost.c daemon/session-wal.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
+	daemon/session-cost.c daemon/session-fetching.c daemon/session-wal.c daemon/session-memory.c daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A session, open to the files that implement session.h: session.c, and session-succession.c for
- * the files that it writes one after another.
+ * A session, open to the files that implement session.h: session.c, session-succession.c for the
+ * files that it writes one after another, and others for one matter each.
  */
 #ifndef VMOP_DAEMON_SESSION_OPEN_H
 #define VMOP_DAEMON_SESSION_OPEN_H
@@ -22,6 +22,7 @@
 #include "daemon/session-file.h"
 #include "daemon/session.h"
 #include "daemon/xen/agent-messages.h"
+#include "daemon/xen/fetching.h"
 
 struct vmop_session_memory {
 	struct vmop_memory_limit limit; /* as last read */
@@ -41,12 +42,14 @@ struct vmop_session {
 	const struct vmop_source_ops *source_ops;
 	struct vmop_pairing pairing;
 	sd_event *loop;
-	sd_event_source *readable, *flush_timer, *contexts_timer, *active_timer, *end_timer, *step;
+	sd_event_source *readable, *flush_timer, *contexts_timer, *active_timer, *end_timer, *step,
+		*fetch_timer; /* NULL: nothing was fetched from a domain of Xen */
 	void (*ended)(void *arg);
 	void *arg;
 
-	struct vmop_agent_messages *mail;  /* of the source; NULL: no active domains */
-	struct vmop_active_guests *active; /* of KVM; NULL: no guest is named */
+	struct vmop_agent_messages *mail;	/* of the source; NULL: no active domains */
+	struct vmop_xen_fetching *xen_fetching; /* NULL: no domain's session is fetched */
+	struct vmop_active_guests *active;	/* of KVM; NULL: no guest is named */
 	struct vmop_source *source;
 	struct vmop_source_stats
 		at_file_start;		 /* the source's counters at the start of this file */
@@ -116,6 +119,19 @@ bool vmop_session_is_disk_busy(const struct vmop_session *session);
 
 /* Store the open interval of a replay, which ends at the time of a record. */
 void vmop_session_replay_flush(struct vmop_session *session, uint64_t record_ns);
+
+/* ---- session-fetching.c, and vmop_session_fetch ---------------------------------------------- */
+
+/* Prepare to fetch the sessions of active domains of Xen, if the set-up wants that. */
+struct vmop_error *vmop_session_open_fetching(struct vmop_session *session);
+/* Interrupt what goes on, also with active guests of KVM. */
+void vmop_session_close_fetching(struct vmop_session *session);
+
+/* Note that the file is left: vmop_fetches_leave_session. */
+void vmop_session_leave_file(struct vmop_session *session, const char *path);
+
+/* Fetch the sessions of all active guests, after their end. Waits for them. */
+void vmop_session_end_fetching(struct vmop_session *session);
 
 /* ---- session-cost.c -------------------------------------------------------- */
 

@@ -176,8 +176,7 @@ struct vmop_error *vmop_session_no_file(struct vmop_session *session)
 static void lose_file(struct vmop_session *session)
 {
 	struct vmop_session_file file = session->file;
-	if (session->active)
-		vmop_active_guests_leave_session(session->active, NULL);
+	vmop_session_leave_file(session, NULL);
 	vmop_profiler_detach(session->profiler);
 	session->file = VMOP_SESSION_FILE_NONE;
 	session->is_store_failing = true;
@@ -377,8 +376,7 @@ static struct vmop_error *replace_file(struct vmop_session *session, struct vmop
 					 : &vmop_error_no_memory;
 	if (err)
 		return err;
-	if (session->active)
-		vmop_active_guests_leave_session(session->active, saved);
+	vmop_session_leave_file(session, saved);
 	vmop_profiler_detach(session->profiler);
 	session->file = VMOP_SESSION_FILE_NONE;
 	end_left_file(session, &before, saved ? VMOP_FILE_FINISH : VMOP_FILE_REMOVE);

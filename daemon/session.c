@@ -323,7 +323,7 @@ static void session_free(struct vmop_session *session)
 	sd_event_source_disable_unref(session->active_timer);
 	sd_event_source_disable_unref(session->end_timer);
 	sd_event_source_disable_unref(session->step);
-	vmop_active_guests_destroy(session->active);
+	vmop_session_close_fetching(session);
 	vmop_profiler_destroy(session->profiler);
 	vmop_session_file_close(&session->file);
 	vmop_error_destroy(vmop_file_keeper_destroy(session->keeper));
@@ -477,6 +477,8 @@ static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_
 			vmop_clock_ns(CLOCK_MONOTONIC); /* the rings are empty */
 		err = open_active(session);
 		if (!err)
+			err = vmop_session_open_fetching(session);
+		if (!err)
 			err = vmop_source_start(session->source);
 	}
 	if (!err && !session->is_replay)
@@ -557,8 +559,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_st
 	err = vmop_error_first(err, vmop_session_finish_file(session));
 	err = vmop_error_first(err, vmop_file_keeper_destroy(vmop_steal(&session->keeper)));
 	/* The wait for agents is no part of the session's time. */
-	if (session->active)
-		vmop_active_guests_end(session->active);
+	vmop_session_end_fetching(session);
 	*ret_stacks = vmop_session_stacks_count_text(session);
 	session_free(session);
 	return err;
@@ -586,12 +587,6 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session)
 		vmop_session_check_place(session);
 	}
 	return !err && !session->file.db ? vmop_session_no_file(session) : err;
-}
-
-void vmop_session_fetch(struct vmop_session *session)
-{
-	if (session->active)
-		vmop_active_guests_fetch(session->active);
 }
 
 /* ---- status ------------------------------------------------------------------------ */

@@ -73,7 +73,7 @@ struct vmop_error *vmop_session_resume(struct vmop_session *session);
 /* Store all samples up to now, and return after they are committed. */
 struct vmop_error *vmop_session_dump(struct vmop_session *session);
 
-/* Begin to fetch the sessions of active guests of KVM, which go on. Does not wait for them. */
+/* Begin to fetch the sessions of active guests, which go on. Does not wait for them. */
 void vmop_session_fetch(struct vmop_session *session);
 
 /*

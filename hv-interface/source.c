@@ -81,6 +81,11 @@ struct vmop_error *vmop_source_set_rate(struct vmop_source *source, unsigned div
 	return source->ops->set_rate(source, divisor, notes);
 }
 
+uint64_t vmop_source_agent_session(const struct vmop_source *source, uint32_t domain)
+{
+	return source->ops->agent_session ? source->ops->agent_session(source, domain) : 0;
+}
+
 const char *vmop_source_transport(const struct vmop_source *source)
 {
 	return source->ops->transport ? source->ops->transport(source) : NULL;

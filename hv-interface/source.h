@@ -187,6 +187,8 @@ struct vmop_source_ops {
 	/* See vmop_source_set_domains; NULL: the source sees all guests anyway. */
 	struct vmop_error *(*set_domains)(struct vmop_source *source,
 					  struct vmop_source_domain *domains, size_t n);
+	/* See vmop_source_agent_session; NULL: the source drives no agents. */
+	uint64_t (*agent_session)(const struct vmop_source *source, uint32_t domain);
 	/* See vmop_source_transport; NULL: the source has only one transport. */
 	const char *(*transport)(const struct vmop_source *source);
 	/* See vmop_source_stacks; NULL: the source captures no stacks. */
@@ -274,6 +276,12 @@ struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 
 /* Return whether vmop_source_set_domains has an effect. */
 bool vmop_source_takes_domains(const struct vmop_source *source);
+
+/*
+ * Return the random number of the session that the agent of an active domain has for this source
+ * (vmop_active_group_token), also after a stop; 0: it has none.
+ */
+uint64_t vmop_source_agent_session(const struct vmop_source *source, uint32_t domain);
 
 /* Return the reach of the source, fixed when it is opened. */
 enum vmop_source_reach vmop_source_reach(const struct vmop_source *source);

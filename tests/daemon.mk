@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/active/serial tests/unit/daemon/active/tunnel tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/xen/fetching tests/unit/daemon/xen/window tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/active/serial tests/unit/daemon/active/tunnel tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/daemon/guest/guest-file \
@@ -115,10 +115,16 @@ tests_unit_daemon_guest_context_code_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_samples_SOURCES = tests/unit/daemon/guest/context/samples.c $(libguest_synthetic)
 tests_unit_daemon_guest_context_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_samples_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_active_fetch_SOURCES = tests/unit/daemon/active/fetch.c \
+tests_unit_daemon_active_fetch_SOURCES = tests/unit/daemon/active/fetch.c tests/unit/daemon/active/guest-session.h \
 	daemon/active/session-server.c daemon/active/session-server.h
 tests_unit_daemon_active_fetch_CPPFLAGS = $(daemon_test_cppflags) $(SYSTEMD_CFLAGS)
 tests_unit_daemon_active_fetch_LDADD = $(daemon_test_ldadd) $(SYSTEMD_LIBS)
+tests_unit_daemon_xen_fetching_SOURCES = tests/unit/daemon/xen/fetching.c tests/unit/daemon/active/guest-session.h \
+	daemon/active/session-server.c daemon/active/session-server.h
+tests_unit_daemon_xen_fetching_CPPFLAGS = $(daemon_test_cppflags) $(SYSTEMD_CFLAGS)
+tests_unit_daemon_xen_fetching_LDADD = $(daemon_test_ldadd) $(SYSTEMD_LIBS)
+tests_unit_daemon_xen_window_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_xen_window_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_identify_SOURCES = tests/unit/daemon/active/identify.c $(libguest_synthetic)
 tests_unit_daemon_active_identify_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_identify_LDADD = $(daemon_test_ldadd)
@@ -177,7 +183,7 @@ tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)
 # The sources of vmopd that are not in its library.
 tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemon/active/session-server.c daemon/active/session-server.h daemon/control.c daemon/inspect.c \
 	daemon/clock-watch.c daemon/overhead.c daemon/pairing.c daemon/rate-history.c daemon/requests.c daemon/roll-up.c daemon/rotation.c daemon/session.c daemon/session-file.c \
-	daemon/session-cost.c daemon/session-wal.c daemon/session-memory.c daemon/memory-limit.c daemon/session-succession.c daemon/session-summary.c daemon/status.c
+	daemon/session-cost.c daemon/session-fetching.c daemon/session-wal.c daemon/session-memory.c daemon/memory-limit.c daemon/session-succession.c daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

@@ -85,7 +85,6 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-agent-user.dom0 tests/rigs/scenarios/xen-agent-user.check \
 	tests/rigs/add-agent tests/rigs/xen/agent-init \
 	tests/rigs/scenarios/xen-agents.dom0 tests/rigs/scenarios/xen-agents.check \
-	tests/rigs/add-agents tests/rigs/xen/block-rig \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/counters.arm64 tests/rigs/scenarios/counters.check tests/rigs/arm64/counters.c \

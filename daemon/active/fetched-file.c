@@ -70,16 +70,32 @@ void vmop_fetched_file_end(struct vmop_fetched_file *file)
 /* A check of whose session it is. */
 struct check {
 	const struct vmop_fetched_place *place;
+	struct vmop_db *db;
 	uint64_t to_ns; /* CLOCK_REALTIME: no interval ends later */
 	bool has_machine;
+	struct vmop_domain_id hypervisor; /* Xen; the host's: none */
 };
+
+/* Take the domain of Xen in the session of a domain of Xen. */
+static struct vmop_error *take_hypervisor(struct check *check, const struct vmop_db_domain *domain)
+{
+	if (!check->place->is_of_xen || !vmop_domain_id_is_host(check->hypervisor) ||
+	    (domain->uuid && *domain->uuid))
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "it has a hypervisor of its own, which reports of this host "
+				      "could take for another");
+	check->hypervisor = domain->id;
+	return NULL;
+}
 
 /* Domain 0 is the machine on which the session was recorded. */
 static struct vmop_error *check_domain(void *arg, const struct vmop_db_domain *domain)
 {
 	struct check *check = arg;
 	if (!vmop_domain_id_is_host(domain->id)) {
-		if (domain->kind == VMOP_DOMAIN_HYPERVISOR || (domain->uuid && *domain->uuid))
+		if (domain->kind == VMOP_DOMAIN_HYPERVISOR)
+			return take_hypervisor(check, domain);
+		if (domain->uuid && *domain->uuid)
 			return vmop_error_new(VMOP_ERROR_CANT,
 					      "it has guests of its own, which reports of this "
 					      "host could take for others");
@@ -90,6 +106,22 @@ static struct vmop_error *check_domain(void *arg, const struct vmop_db_domain *d
 		return NULL;
 	return vmop_error_new(VMOP_ERROR_CANT, "it is not of the machine with the UUID %s",
 			      check->place->uuid);
+}
+
+/* A report finds the text of Xen in the image of either session: it must be the host's. */
+static struct vmop_error *check_image(void *arg, const struct vmop_db_image *image)
+{
+	const struct check *check = arg;
+	bool is_of_hypervisor = !vmop_domain_id_is_host(check->hypervisor) &&
+				image->domain.number == check->hypervisor.number;
+	_cleanup_free_ struct vmop_symbol *symbols = NULL;
+	size_t n = 0;
+	if (image->kind != VMOP_IMAGE_HYPERVISOR && !is_of_hypervisor)
+		return NULL;
+	struct vmop_error *err = vmop_db_get_symbols(check->db, image->id, &symbols, &n);
+	if (err || (!n && !image->len_bytes))
+		return err;
+	return vmop_error_new(VMOP_ERROR_CANT, "it has names for functions of the hypervisor");
 }
 
 static struct vmop_error *check_interval(void *arg, const struct vmop_db_interval *interval)
@@ -118,12 +150,16 @@ static struct vmop_error *check_hostname(struct vmop_db *db, const struct vmop_f
 static struct vmop_error *check_session(struct vmop_db *db, const struct vmop_fetched_place *place)
 {
 	struct check check = {.place = place,
-			      .to_ns = vmop_clock_ns(CLOCK_REALTIME) + VMOP_FETCHED_CLOCK_NS};
+			      .db = db,
+			      .to_ns = vmop_clock_ns(CLOCK_REALTIME) + VMOP_FETCHED_CLOCK_NS,
+			      .hypervisor = VMOP_DOMAIN_ID_HOST};
 	struct vmop_error *err = vmop_db_check(db);
 	if (!err)
 		err = vmop_db_each_domain(db, check_domain, &check);
 	if (!err && !check.has_machine)
 		err = vmop_error_new(VMOP_ERROR_CORRUPT, "it has no machine");
+	if (!err)
+		err = vmop_db_each_image(db, check_image, &check);
 	if (!err)
 		err = check_hostname(db, place);
 	return err ? err : vmop_db_each_interval(db, check_interval, &check);

@@ -5,7 +5,8 @@
  *
  * Its name is the host's own. Its content is the guest's: before the file gets its name, all of it
  * is checked as a session, and it may only be of this guest. A report of the host's session reads
- * it, too, so a session that poses as the host's or as another guest's is refused.
+ * it, too, so a session that poses as the host's or as another guest's is refused. An active domain
+ * of Xen has samples of Xen, but only dom0 names Xen's functions.
  *
  * All functions but the last two wait for the disk. They are for a thread of their own.
  */
@@ -28,6 +29,7 @@ struct vmop_fetched_place {
 	mode_t mode;
 	char uuid[VMOP_UUID_BYTES]; /* the guest's */
 	bool host_has_uuid;	    /* the host's session has the UUID of its machine */
+	bool is_of_xen;		    /* the guest may have samples of its hypervisor */
 	uint64_t since_ns;	    /* CLOCK_REALTIME; the guest's session began after it */
 };
 void vmop_fetched_place_deinit(struct vmop_fetched_place *place);

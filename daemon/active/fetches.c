@@ -156,6 +156,7 @@ static struct vmop_error *begin(struct vmop_fetches *fetches, struct guest *gues
 			  .file = strdup(guest->file),
 			  .mode = fetches->session_mode,
 			  .host_has_uuid = fetches->host_has_uuid,
+			  .is_of_xen = wanted->is_of_xen,
 			  .since_ns = fetches->since_ns},
 		.nice = fetches->nice,
 	};

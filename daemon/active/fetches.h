@@ -16,7 +16,10 @@
 
 struct vmop_fetches;
 
-/* Each call of dial connects to a guest: vmop_active_vsock_dial_guest, which tests replace. */
+/*
+ * Each call of dial connects to a guest: vmop_active_vsock_dial_guest, which tests replace. NULL:
+ * all guests come with a connection.
+ */
 struct vmop_error *vmop_fetches_create(const struct vmop_setup *setup, int (*dial)(uint32_t cid),
 				       struct vmop_fetches **ret);
 /* Interrupt what goes on. NULL is allowed. */
@@ -30,7 +33,8 @@ struct vmop_fetched_guest {
 	uint32_t vmm_pid;
 	uint32_t cid;	/* 0: it has no vsock */
 	int fd;		/* then: the connection to it, which passes to fetches; -1: none now */
-	int pidfd;	/* of the VMM; not owned; -1: none, for tests */
+	int pidfd;	/* of the VMM; not owned; -1: none, of Xen or for tests */
+	bool is_of_xen; /* vmm_pid is the domain's id, and pidfd and cid are none */
 	uint64_t token; /* of the initiator's session */
 	const char *name, *uuid;
 };

@@ -27,10 +27,22 @@ const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_me
 	return NULL;
 }
 
+const struct vmop_active_opener *
+vmop_agent_messages_window_opener(struct vmop_agent_messages *messages)
+{
+	return vmop_agent_messages_opener(messages);
+}
+
 struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
 					   struct vmop_active_store **ret)
 {
 	(void)messages;
 	(void)ret;
 	return vmop_error_new(VMOP_ERROR_CANT, "vmop was built without libxenstore (libxen-dev)");
+}
+
+struct vmop_error *vmop_agent_messages_own_window(struct vmop_agent_messages *messages,
+						  struct vmop_active_store **ret)
+{
+	return vmop_agent_messages_own(messages, ret);
 }

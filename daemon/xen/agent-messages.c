@@ -30,6 +30,7 @@ struct box {
 	uint32_t domain;
 	const char *out_node, *in_node; /* the names of the two nodes */
 	char out[VMOP_ACTIVE_MESSAGE_BYTES], in[VMOP_ACTIVE_MESSAGE_BYTES];
+	bool may_wait;	 /* it is not served in fast rounds */
 	bool has_out;	 /* out must be written */
 	bool is_refused; /* the last write failed */
 	bool is_closed;	 /* its owner has closed it: the thread frees it */
@@ -39,7 +40,7 @@ struct box {
 struct vmop_agent_messages {
 	struct vmop_worker worker;
 	unsigned round_ms;
-	struct vmop_active_opener opener;
+	struct vmop_active_opener opener, window_opener;
 
 	/* Under the worker's lock. */
 	struct box *boxes;
@@ -148,8 +149,10 @@ static bool serve_all(struct vmop_agent_messages *messages)
 {
 	struct box *box, *next;
 	bool is_alive = true;
-	DL_FOREACH (messages->boxes, box) /* only this thread removes boxes */
-		is_alive = is_alive && serve(messages, box);
+	DL_FOREACH (messages->boxes, box) { /* only this thread removes boxes */
+		if (!messages->is_fast || !box->may_wait)
+			is_alive = is_alive && serve(messages, box);
+	}
 	DL_FOREACH_SAFE(messages->boxes, box, next)
 	{
 		if (!box->is_closed || box->has_out)
@@ -242,7 +245,7 @@ static bool box_write(struct vmop_active_store *store, const char *line)
 static const struct vmop_active_store_ops box_ops = {box_read, box_write};
 
 static struct vmop_error *add_box(struct vmop_agent_messages *messages, uint32_t domain,
-				  const char *out_node, const char *in_node,
+				  const char *out_node, const char *in_node, bool may_wait,
 				  struct vmop_active_store **ret)
 {
 	struct box *box = calloc(1, sizeof(*box));
@@ -251,6 +254,7 @@ static struct vmop_error *add_box(struct vmop_agent_messages *messages, uint32_t
 	box->base.ops = &box_ops;
 	box->messages = messages;
 	box->domain = domain;
+	box->may_wait = may_wait;
 	box->out_node = out_node;
 	box->in_node = in_node;
 	pthread_mutex_lock(&messages->worker.lock);
@@ -262,7 +266,12 @@ static struct vmop_error *add_box(struct vmop_agent_messages *messages, uint32_t
 
 static struct vmop_error *open_domain(void *arg, uint32_t domain, struct vmop_active_store **ret)
 {
-	return add_box(arg, domain, "initiator", "agent", ret);
+	return add_box(arg, domain, "initiator", "agent", false, ret);
+}
+
+static struct vmop_error *open_window(void *arg, uint32_t domain, struct vmop_active_store **ret)
+{
+	return add_box(arg, domain, "fetch", "window", true, ret);
 }
 
 static void close_domain(void *arg, struct vmop_active_store *store)
@@ -295,6 +304,8 @@ struct vmop_error *vmop_agent_messages_open(unsigned round_ms, struct vmop_agent
 	messages->round_ms = round_ms;
 	messages->opener = (struct vmop_active_opener){
 		.open = open_domain, .close = close_domain, .hurry = hurry, .arg = messages};
+	messages->window_opener = (struct vmop_active_opener){
+		.open = open_window, .close = close_domain, .hurry = hurry, .arg = messages};
 	struct vmop_error *err = vmop_worker_begin(&messages->worker, &worker_ops);
 	if (err) {
 		free(messages);
@@ -330,8 +341,20 @@ const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_me
 	return &messages->opener;
 }
 
+const struct vmop_active_opener *
+vmop_agent_messages_window_opener(struct vmop_agent_messages *messages)
+{
+	return &messages->window_opener;
+}
+
 struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
 					   struct vmop_active_store **ret)
 {
-	return add_box(messages, OWN, "agent", "initiator", ret);
+	return add_box(messages, OWN, "agent", "initiator", false, ret);
+}
+
+struct vmop_error *vmop_agent_messages_own_window(struct vmop_agent_messages *messages,
+						  struct vmop_active_store **ret)
+{
+	return add_box(messages, OWN, "window", "fetch", true, ret);
 }

@@ -7,6 +7,12 @@
  *	/local/domain/ID/data/vmop/initiator
  *	/local/domain/ID/data/vmop/agent
  *
+ * The lines by which they agree on a window (window-line.h) lie beside them. They wait while others
+ * are hurried:
+ *
+ *	/local/domain/ID/data/vmop/fetch
+ *	/local/domain/ID/data/vmop/window
+ *
  * A thread writes and reads them several times a second, because libxenstore waits for ever if
  * xenstored hangs.  A line that is passed to a store is written a moment later; of several lines
  * only the latest is written.  A store returns the line that the thread read last.
@@ -36,8 +42,15 @@ void vmop_agent_messages_hurry(struct vmop_agent_messages *messages, bool is_on)
  */
 const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_messages *messages);
 
+/* Do the same for the stores of lines about windows. */
+const struct vmop_active_opener *
+vmop_agent_messages_window_opener(struct vmop_agent_messages *messages);
+
 /* Open the store of the domain that this is, for its agent. It is owned by messages. */
 struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
 					   struct vmop_active_store **ret);
+/* Do the same for the lines about windows. */
+struct vmop_error *vmop_agent_messages_own_window(struct vmop_agent_messages *messages,
+						  struct vmop_active_store **ret);
 
 #endif

@@ -726,6 +726,13 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	return err;
 }
 
+static uint64_t xen_agent_session(const struct vmop_source *source, uint32_t domain)
+{
+	const struct vmop_active_group *group = to_const(source)->group;
+	bool has_session = group && vmop_active_group_presence(group, domain) == VMOP_ACTIVE_THERE;
+	return has_session ? vmop_active_group_token(group) : 0;
+}
+
 static const char *xen_transport(const struct vmop_source *source)
 {
 	return to_const(source)->transport->ops->name;
@@ -817,6 +824,7 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.event = xen_event,
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
+	.agent_session = xen_agent_session,
 	.transport = xen_transport,
 	.stacks = xen_stacks,
 	.pause = xen_pause,

@@ -19,14 +19,11 @@
 #include "daemon/active/file-stream.h"
 #include "daemon/active/session-server.h"
 #include "hv-interface/active-file.h"
-#include "libdb/db.h"
 #include "libdb/session-files.h"
 #include "libutil/worker.h"
-#include "tests/unit/ok.h"
+#include "tests/unit/daemon/active/guest-session.h"
 
 #define TOKEN UINT64_C(0x1122334455667788)
-#define UUID "11111111-2222-3333-4444-555555555501"
-#define OTHER_UUID "99999999-2222-3333-4444-555555555501"
 #define VMM 4711
 
 static char dir[64], guest_path[80], host_path[80];
@@ -38,55 +35,6 @@ static uint64_t offered_token;
 static int guest_fd; /* the guest's end of the last connection */
 
 /* ---- the guest ------------------------------------------------------------------------------- */
-
-/* The facts and the content of a guest's session. */
-struct content {
-	const char *uuid, *hostname;
-	const char *other_uuid; /* of a second domain; NULL: no second domain */
-	uint64_t start_ns;
-	size_t n_symbols;
-};
-
-static void put_session(const char *path, const struct content *content)
-{
-	const struct vmop_db_event event = {
-		.name = "cpu-clock", .source = "perf", .unit = "ns", .frequency_hz = 100};
-	const struct vmop_db_domain host = {.name = "host", .uuid = content->uuid};
-	const struct vmop_db_domain other = {.id = {1},
-					     .kind = VMOP_DOMAIN_PASSIVE,
-					     .name = "inner",
-					     .uuid = content->other_uuid};
-	const struct vmop_db_image image = {.id = {1}, .name = "/bin/x"};
-	const struct vmop_db_cell cell = {.offset = 16, .samples = 3, .weight_events = 3};
-	struct vmop_db *db = NULL;
-	unlink(path);
-	assert_ok(vmop_db_create(path, &db));
-	assert_ok(vmop_db_put_info(db, "hostname", content->hostname));
-	assert_ok(vmop_db_put_event(db, &event));
-	assert_ok(vmop_db_put_domain(db, &host));
-	if (content->other_uuid)
-		assert_ok(vmop_db_put_domain(db, &other));
-	assert_ok(vmop_db_put_image(db, &image));
-	for (size_t i = 0; i < content->n_symbols; i++) {
-		char value[1000];
-		char name[32];
-		snprintf(name, sizeof(name), "filler-%zu", i);
-		memset(value, 'x', sizeof(value) - 1);
-		value[sizeof(value) - 1] = '\0';
-		assert_ok(vmop_db_put_info(db, name, value));
-	}
-	assert_ok(vmop_db_begin_interval(db, content->start_ns, VMOP_NS_PER_S));
-	assert_ok(vmop_db_put_chunk(
-		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = {1}}, &cell, 1));
-	assert_ok(vmop_db_commit(db));
-	assert_ok(vmop_db_finish(db));
-}
-
-static struct content honest(void)
-{
-	return (struct content){
-		.uuid = UUID, .hostname = "web1", .start_ns = vmop_clock_ns(CLOCK_REALTIME)};
-}
 
 static void offer(void *arg, struct vmop_offered_session *ret)
 {
@@ -175,22 +123,6 @@ static unsigned n_files(void)
 		n += *entry->d_name != '.';
 	closedir(stream);
 	return n;
-}
-
-static struct vmop_error *add(void *arg, const struct vmop_db_total *total)
-{
-	*(uint64_t *)arg += total->samples;
-	return NULL;
-}
-
-static uint64_t samples_in(const char *path)
-{
-	struct vmop_db *db = NULL;
-	uint64_t sum = 0;
-	assert_ok(vmop_db_open(path, &db));
-	assert_ok(vmop_db_each_total(db, &(struct vmop_db_filter){0}, add, &sum));
-	vmop_db_close(db);
-	return sum;
 }
 
 static void finish(enum vmop_fetches_state wanted)
@@ -296,6 +228,15 @@ static void has_another(void **state)
 	(void)state;
 	struct content content = honest();
 	content.other_uuid = OTHER_UUID;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
+/* A guest of KVM has no hypervisor; a domain of Xen has one, whose names only dom0 gives. */
+static void has_a_hypervisor(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.n_hypervisors = 1;
 	fetch_content(&content, true, VMOP_FETCHES_FAILED);
 }
 
@@ -566,6 +507,7 @@ int main(void)
 		UNIT(another_session),
 		UNIT(poses_as_another),
 		UNIT(has_another),
+		UNIT(has_a_hypervisor),
 		UNIT(poses_as_the_host),
 		UNIT(another_time),
 		UNIT(no_session),

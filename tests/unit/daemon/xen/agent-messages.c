@@ -188,6 +188,43 @@ static void fast_rounds(void **state)
 	vmop_agent_messages_close(slow.messages);
 }
 
+/* Lines about windows have nodes of their own, on both sides. */
+static void windows(void **state)
+{
+	struct setup *setup = *state;
+	const struct vmop_active_opener *of_windows =
+		vmop_agent_messages_window_opener(setup->messages);
+	struct vmop_active_store *own;
+	bool is_true;
+	opener(setup)->close(opener(setup)->arg, setup->store);
+	ok(of_windows->open(of_windows->arg, 3, &setup->store));
+	assert_true(writes(setup, "1 5"));
+	UNTIL(has_node("/local/domain/3/data/vmop/fetch", "1 5"));
+	put("/local/domain/3/data/vmop/window", "1 5 none a", 10);
+	reads(setup, "1 5 none a");
+	ok(vmop_agent_messages_own_window(setup->messages, &own));
+	assert_true(own->ops->write(own, "1 6 none b"));
+	UNTIL(has_node("data/vmop/window", "1 6 none b"));
+}
+
+/* They leave the fast rounds to the lines for which Xen waits. */
+static void windows_wait(void **state)
+{
+	struct setup *setup = *state;
+	struct vmop_active_store *own;
+	bool is_true;
+	ok(vmop_agent_messages_own_window(setup->messages, &own));
+	vmop_agent_messages_hurry(setup->messages, true);
+	assert_true(own->ops->write(own, "1 6"));
+	assert_true(writes(setup, "hello"));
+	UNTIL(has_node(INITIATOR, "hello"));
+	assert_true(writes(setup, "go"));
+	UNTIL(has_node(INITIATOR, "go"));
+	assert_null(node_at("data/vmop/window"));
+	vmop_agent_messages_hurry(setup->messages, false);
+	UNTIL(has_node("data/vmop/window", "1 6"));
+}
+
 static void another_xenstored(void **state)
 {
 	struct setup *setup = *state;
@@ -240,6 +277,8 @@ int main(void)
 		TEST(the_last_line_goes_out),
 		TEST(a_domains_own),
 		TEST(fast_rounds),
+		TEST(windows),
+		TEST(windows_wait),
 		TEST(another_xenstored),
 		TEST(a_xenstored_that_hangs),
 		cmocka_unit_test(no_xenstored),
