@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 
 #include "daemon/xen/agent-messages.h"
-#include "hv-interface/handed/events.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -378,12 +377,9 @@ static struct vmop_error *open_active(struct vmop_session *session)
 	if (!session->setup.active_domains.n || session->source_ops->uses_agents ||
 	    session->is_replay || vmop_source_reach(session->source) != VMOP_REACH_ALL)
 		return NULL;
-	_cleanup_free_ char *events = NULL;
-	if (session->setup.active_samples_by_host &&
-	    !(events = vmop_handed_events_format(session->source)))
-		return &vmop_error_no_memory;
+	struct vmop_source *handed = session->setup.active_samples_by_host ? session->source : NULL;
 	struct vmop_error *err =
-		vmop_active_guests_create(&session->setup, events, &session->active);
+		vmop_active_guests_create(&session->setup, handed, &session->active);
 	if (!err)
 		vmop_session_copy_samples(session);
 	return err;

@@ -17,6 +17,7 @@
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guests.h"
 #include "daemon/guest/sample-copy.h"
+#include "hv-interface/source.h"
 #include "libutil/error.h"
 #include "libutil/setup.h"
 
@@ -24,17 +25,17 @@ struct vmop_active_guests;
 
 /*
  * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
- * without counters has its own substitute for "default". With host_events
- * (hv-interface/handed/events.h) the host's samples are handed over, and their events are these.
- * Without vsock only guests with a port of virtio-serial are reached, which is logged.
+ * without counters has its own substitute for "default". With `handed` the host's samples are
+ * handed over, and their events are those of that source, with call stacks if it captures those of
+ * guests. Without vsock only guests with a port of virtio-serial are reached, which is logged.
  * VMOP_ERROR_BUSY: as vmop_active_vsock_listen(); VMOP_ERROR_LIMIT: too many events.
  */
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
-					     const char *host_events,
+					     struct vmop_source *handed,
 					     struct vmop_active_guests **ret);
 /* The same with a listener that passes to *ret; -1: none. */
 struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
-						  const char *host_events, int listener_fd,
+						  struct vmop_source *handed, int listener_fd,
 						  struct vmop_active_guests **ret);
 
 /*

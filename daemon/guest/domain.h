@@ -62,7 +62,7 @@ struct vmop_vcpu {
 	struct vmop_vcpu *prev, *next; /* of its domain */
 };
 
-#define VMOP_DOMAIN_NOTE_BYTES 256 /* of a copied note, with the NUL */
+#define VMOP_DOMAIN_NOTE_BYTES 320 /* of a copied note, with the NUL */
 
 struct vmop_domain {
 	struct vmop_domain_id id;

@@ -137,7 +137,7 @@ static void hand_over(struct scene *scene, size_t n)
 	const struct vmop_active_batch batch = {.complete_ns = scene->now_ns, .n = n};
 	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
 	size_t len;
-	vmop_active_batch_encode(&batch, samples, bytes, &len);
+	vmop_active_batch_encode(&batch, samples, NULL, bytes, &len);
 	vmop_active_links_hand(scene->links, VMM, bytes, (uint32_t)len);
 }
 
