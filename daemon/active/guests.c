@@ -13,7 +13,6 @@
 #include "daemon/active/links.h"
 #include "daemon/active/vsock.h"
 #include "hv-interface/active-group.h"
-#include "hv-interface/handed/events.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/host-time.h"
@@ -84,10 +83,11 @@ static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *re
 }
 
 /* Write the agents' events as the OPEN message has them. The caller frees the result. */
-static char *events_text(const struct vmop_setup *setup, const struct vmop_source *handed)
+static char *events_text(const struct vmop_setup *setup,
+			 const struct vmop_active_host_events *host_events)
 {
-	if (handed)
-		return vmop_handed_events_format(handed, false);
+	if (host_events)
+		return strdup(host_events->text);
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -140,26 +140,24 @@ static void hurry(void *arg, bool is_on)
 	links->hurry(links->arg, is_on);
 }
 
-/* Prepare to hand over the samples of a source. */
+/* Prepare to hand samples over. */
 static struct vmop_error *begin_handing(struct vmop_active_guests *active,
-					struct vmop_source *handed)
+					const struct vmop_active_host_events *host_events)
 {
 	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = active};
 	vmop_active_links_set_clock(active->links, &clock);
 	struct vmop_error *err = vmop_handing_create(&active->handing);
-	active->has_stacks = vmop_source_stacks(handed, NULL)->mode != VMOP_STACKS_OFF &&
-			     vmop_source_guest_maps(handed, NULL);
-	if (err || !active->has_stacks)
-		return err;
-	_cleanup_free_ char *events = vmop_handed_events_format(handed, true);
-	return events ? vmop_active_group_set_stacks(active->group, events) : &vmop_error_no_memory;
+	active->has_stacks = host_events->text_with_stacks != NULL;
+	if (!err && active->has_stacks)
+		err = vmop_active_group_set_stacks(active->group, host_events->text_with_stacks);
+	return err;
 }
 
 struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
-						  struct vmop_source *handed, int listener_fd,
-						  struct vmop_active_guests **ret)
+						  const struct vmop_active_host_events *host_events,
+						  int listener_fd, struct vmop_active_guests **ret)
 {
-	_cleanup_free_ char *events = events_text(setup, handed);
+	_cleanup_free_ char *events = events_text(setup, host_events);
 	struct vmop_active_guests *active = calloc(1, sizeof(*active));
 	struct vmop_active_links *links = NULL;
 	struct vmop_error *err = vmop_active_links_create(listener_fd, &links);
@@ -178,8 +176,8 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .name = name_guest,
 						     .uuid = give_uuid};
 	err = vmop_active_group_create(&active->opener, events, &active->group);
-	if (!err && handed)
-		err = begin_handing(active, handed);
+	if (!err && host_events)
+		err = begin_handing(active, host_events);
 	if (!err)
 		err = vmop_fetches_create(setup, vmop_active_vsock_dial_guest, &active->fetches);
 	if (err) {
@@ -192,7 +190,7 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 }
 
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
-					     struct vmop_source *handed,
+					     const struct vmop_active_host_events *host_events,
 					     struct vmop_active_guests **ret)
 {
 	int fd = -1;
@@ -202,7 +200,7 @@ struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
 		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
 		err = NULL;
 	}
-	return err ? err : vmop_active_guests_create_over(setup, handed, fd, ret);
+	return err ? err : vmop_active_guests_create_over(setup, host_events, fd, ret);
 }
 
 struct vmop_sample_copy vmop_active_guests_copy(struct vmop_active_guests *active)

@@ -17,26 +17,31 @@
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guests.h"
 #include "daemon/guest/sample-copy.h"
-#include "hv-interface/source.h"
 #include "libutil/error.h"
 #include "libutil/setup.h"
 
 struct vmop_active_guests;
 
+/* The events of samples that are handed over (hv-interface/handed/events.h). */
+struct vmop_active_host_events {
+	char *text;
+	char *text_with_stacks; /* NULL: the host has no call stacks of guests */
+};
+
 /*
  * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
- * without counters has its own substitute for "default". With `handed` the host's samples are
- * handed over, and their events are those of that source, with call stacks if it captures those of
- * guests. Without vsock only guests with a port of virtio-serial are reached, which is logged.
+ * without counters has its own substitute for "default". With host_events
+ * the host's samples are handed over, and their events are these; NULL: the guests sample
+ * themselves. Without vsock only guests with a port of virtio-serial are reached, which is logged.
  * VMOP_ERROR_BUSY: as vmop_active_vsock_listen(); VMOP_ERROR_LIMIT: too many events.
  */
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
-					     struct vmop_source *handed,
+					     const struct vmop_active_host_events *host_events,
 					     struct vmop_active_guests **ret);
 /* The same with a listener that passes to *ret; -1: none. */
 struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
-						  struct vmop_source *handed, int listener_fd,
-						  struct vmop_active_guests **ret);
+						  const struct vmop_active_host_events *host_events,
+						  int listener_fd, struct vmop_active_guests **ret);
 
 /*
  * Return the receiver of copies of the guests' samples, which take is NULL if the guests sample

@@ -29,7 +29,7 @@ struct handed_source {
 	uint64_t n_lost_reported;
 	uint64_t last_ns;	      /* time of the last delivered record */
 	const struct vmop_sink *sink; /* of the current drain */
-	/* Of the present sample: itself and its callers. */
+	/* The present sample and its callers. */
 	uint64_t kernel_frames[1 + VMOP_STACK_FRAMES_MAX], user_frames[1 + VMOP_STACK_FRAMES_MAX];
 };
 

@@ -179,7 +179,7 @@ static void the_uuid_in_hello(void **state)
 	assert_string_equal(pair->agent.hello, "");
 }
 
-/* An agent's answer to HELLO shows whether it takes call stacks. An older one says nothing. */
+/* An agent's answer to HELLO shows whether it takes call stacks. An older one has no text. */
 static void the_abilities_in_here(void **state)
 {
 	static const struct {

@@ -350,7 +350,7 @@ static void stacks_that_find_no_room_are_counted(void **state)
 	}
 }
 
-/* What a guest's stack cannot have is cut off, so that its agent does not refuse the batch. */
+/* Impossible callers are cut off, so that the agent does not refuse the batch. */
 static void a_stack_with_impossible_callers(void **state)
 {
 	struct vmop_guest_callers callers = {
@@ -370,7 +370,7 @@ static void a_stack_with_impossible_callers(void **state)
 	assert_true(vmop_agent_link_is_up(agent));
 }
 
-/* A guest whose agent takes no stacks gets the samples alone. */
+/* A guest whose agent takes no stacks gets only the samples. */
 static void a_guest_without_stacks(void **state)
 {
 	(void)state;
