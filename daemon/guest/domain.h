@@ -125,7 +125,8 @@ struct vmop_domains {
 	uint32_t n_watches;
 	uint64_t realtime_ns; /* of the last tick */
 	uint64_t n_refused;
-	bool goes_on; /* see vmop_profiler_options */
+	bool goes_on;		/* see vmop_profiler_options */
+	bool is_read_elsewhere; /* likewise: guests are stored without their UUIDs */
 };
 
 /* ---- the table ---------------------------------------------------------------------- */

@@ -299,6 +299,15 @@ static void has_another(void **state)
 	fetch_content(&content, true, VMOP_FETCHES_FAILED);
 }
 
+/* A guest of the guest, as vmopd --active stores it: only its name distinguishes it. */
+static void has_an_inner_guest(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.other_uuid = "";
+	fetch_content(&content, true, VMOP_FETCHES_DONE);
+}
+
 static void poses_as_the_host(void **state)
 {
 	(void)state;
@@ -566,6 +575,7 @@ int main(void)
 		UNIT(another_session),
 		UNIT(poses_as_another),
 		UNIT(has_another),
+		UNIT(has_an_inner_guest),
 		UNIT(poses_as_the_host),
 		UNIT(another_time),
 		UNIT(no_session),
