@@ -244,6 +244,12 @@ enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_gr
 	return member ? member->presence : VMOP_ACTIVE_ABSENT;
 }
 
+bool vmop_active_group_takes_stacks(const struct vmop_active_group *group, uint32_t domain)
+{
+	const struct member *member = find(group, domain);
+	return member && member->peer.takes_stacks;
+}
+
 bool vmop_active_group_has_stacks(const struct vmop_active_group *group, uint32_t domain)
 {
 	const struct member *member = find(group, domain);

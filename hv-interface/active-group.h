@@ -90,7 +90,9 @@ struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group);
 enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_group *group,
 						     uint32_t domain);
 
-/* Return whether a domain's agent got that text, so that it takes samples with call stacks. */
+/* Return whether a domain's agent can take samples with call stacks (VMOP_ACTIVE_TAKES_STACKS). */
+bool vmop_active_group_takes_stacks(const struct vmop_active_group *group, uint32_t domain);
+/* Return whether a domain's agent got that text, so that its session has call stacks. */
 bool vmop_active_group_has_stacks(const struct vmop_active_group *group, uint32_t domain);
 
 /*

@@ -13,7 +13,8 @@
  * 	initiator	hello	is an agent present? TEXT: the guest's UUID, from the
  * 				command line of its VMM, or nothing
  * 	agent		here; TEXT: words for what it can do beyond the first agents of this
- * 				version: "stacks", it takes samples with call stacks
+ * 				version: "stacks", it takes samples with call stacks, and
+ * 				those of nested guests as such
  * 	initiator	open	begin a session except for Xen's part; TEXT: the events, as
  * 				"NAME:PERIOD" each with a blank between; or those of the host, whose
  * 				samples are handed over (handed/events.h), with call stacks only to

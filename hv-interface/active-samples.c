@@ -12,13 +12,14 @@ enum {
 	VCPU_FOLLOWS = 1 << 1,
 	EVENT_FOLLOWS = 1 << 2,
 	WEIGHT_FOLLOWS = 1 << 3,
-	FLAGS_WITHOUT_STACKS = 15,
+	FLAGS_OF_FIRST = 15,
 	STACK_FOLLOWS = 1 << 4,
 	STACK_IS_LIKELY = 1 << 5,
-	ALL_FLAGS = 63,
+	IS_NESTED = 1 << 6,
+	ALL_FLAGS = 127,
 };
 
-enum { VERSION = 1, VERSION_WITH_STACKS = 2 };
+enum { VERSION = 1, VERSION_EXTENDED = 2 };
 
 /* The longest sample without its stack, the longest stack, and the longest head of a batch. */
 #define SAMPLE_BYTES_MAX (1 + 5 * VMOP_VARINT_BYTES_MAX)
@@ -79,9 +80,12 @@ static uint8_t *put_stack(uint8_t *p, const struct vmop_active_sample *sample,
 	return p;
 }
 
-static uint8_t stack_flags(const struct vmop_active_sample *sample, bool has_stacks)
+/* Return the flags of a sample that only extended batches have. */
+static uint8_t extended_flags(const struct vmop_active_sample *sample)
 {
-	if (!sample->has_stack || !has_stacks)
+	if (sample->is_nested)
+		return IS_NESTED;
+	if (!sample->has_stack)
 		return 0;
 	return STACK_FOLLOWS | (sample->is_stack_likely ? STACK_IS_LIKELY : 0);
 }
@@ -119,17 +123,18 @@ size_t vmop_active_batch_encode(const struct vmop_active_batch *batch,
 	size_t n = 0;
 	while (n < batch->n && n < VMOP_ACTIVE_BATCH_SAMPLES) {
 		const struct vmop_active_sample *sample = &samples[n];
-		uint8_t flags = stack_flags(sample, batch->has_stacks);
-		size_t stack_bytes = flags ? STACK_BYTES_MAX(sample->n_frames) : 0;
+		uint8_t flags = batch->is_extended ? extended_flags(sample) : 0;
+		bool has_stack = flags & STACK_FOLLOWS;
+		size_t stack_bytes = has_stack ? STACK_BYTES_MAX(sample->n_frames) : 0;
 		if ((size_t)(body + sizeof(body) - at) < SAMPLE_BYTES_MAX + stack_bytes)
 			break;
 		at = put_sample(at, sample, &before, &addresses[sample->is_kernel], flags);
-		if (flags)
+		if (has_stack)
 			at = put_stack(at, sample, frames, stacks);
 		before = samples[n++];
 	}
 	uint8_t *p = buf;
-	*p++ = batch->has_stacks ? VERSION_WITH_STACKS : VERSION;
+	*p++ = batch->is_extended ? VERSION_EXTENDED : VERSION;
 	/* Without the rest of the samples, only the time before them is complete. */
 	p = vmop_varint_put(p, n < batch->n ? samples[n].time_ns : batch->complete_ns);
 	p = vmop_varint_put(p, batch->n_lost);
@@ -151,9 +156,9 @@ bool vmop_active_batch_begin(const uint8_t *payload, size_t len_bytes,
 	memset(reader->addresses, 0, sizeof(reader->addresses));
 	for (size_t i = 0; i < VMOP_ACTIVE_STACKS_BEFORE; i++)
 		reader->stacks[i].n = 0;
-	if (len_bytes < VMOP_ACTIVE_BATCH_LEAST_BYTES || *p < VERSION || *p > VERSION_WITH_STACKS)
+	if (len_bytes < VMOP_ACTIVE_BATCH_LEAST_BYTES || *p < VERSION || *p > VERSION_EXTENDED)
 		return false;
-	reader->has_stacks = ret->has_stacks = *p++ == VERSION_WITH_STACKS;
+	reader->is_extended = ret->is_extended = *p++ == VERSION_EXTENDED;
 	p = vmop_varint_get(p, end, &ret->complete_ns);
 	p = vmop_varint_get(p, end, &ret->n_lost);
 	p = vmop_varint_get(p, end, &n);
@@ -244,8 +249,9 @@ static const uint8_t *get_sample(const struct vmop_active_batch_reader *reader, 
 
 static bool are_flags(const struct vmop_active_batch_reader *reader, uint8_t flags)
 {
-	bool is_likely_alone = (flags & (STACK_FOLLOWS | STACK_IS_LIKELY)) == STACK_IS_LIKELY;
-	return flags <= (reader->has_stacks ? ALL_FLAGS : FLAGS_WITHOUT_STACKS) && !is_likely_alone;
+	unsigned of_stack = flags & (STACK_FOLLOWS | STACK_IS_LIKELY);
+	return flags <= (reader->is_extended ? ALL_FLAGS : FLAGS_OF_FIRST) &&
+	       of_stack != STACK_IS_LIKELY && !(of_stack && flags & IS_NESTED);
 }
 
 enum vmop_active_batch_read vmop_active_batch_next(struct vmop_active_batch_reader *reader,
@@ -260,6 +266,7 @@ enum vmop_active_batch_read vmop_active_batch_next(struct vmop_active_batch_read
 	if (!are_flags(reader, flags) || !(p = get_sample(reader, flags, p, &sample)))
 		return VMOP_ACTIVE_BATCH_RUBBISH;
 	sample.is_stack_likely = flags & STACK_IS_LIKELY;
+	sample.is_nested = flags & IS_NESTED;
 	if (flags & STACK_FOLLOWS && !(p = get_stack(reader, p, &sample)))
 		return VMOP_ACTIVE_BATCH_RUBBISH;
 	reader->at = p;

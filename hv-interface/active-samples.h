@@ -9,7 +9,7 @@
  *
  * A batch:
  *
- *	u8	version of the batch: 1, or 2 if samples can have call stacks
+ *	u8	version of the batch: 1, or 2 if samples can have call stacks or be of nested guests
  *	varint	the host's time (CLOCK_MONOTONIC, ns) up to which all samples are here
  *	varint	samples since the session's begin that found no room on the host
  *	varint	number of samples that follow, at most VMOP_ACTIVE_BATCH_SAMPLES
@@ -17,7 +17,8 @@
  * Then for each sample, in the order of time:
  *
  *	u8	bit 0: kernel mode; bits 1 to 3: vCPU, event, weight follow; in version 2
- *		bit 4: a call stack follows; bit 5: with it, it is only likely; the rest is 0
+ *		bit 4: a call stack follows; bit 5: with it, it is only likely; bit 6: without
+ *		it, the code is that of a guest that this guest ran; the rest is 0
  *	varint	time after the sample before (the first: the time), ns
  *	varint	if it follows: the vCPU; if not, that of the sample before, at first 0
  *	varint	if it follows: the event, likewise
@@ -72,6 +73,7 @@ struct vmop_active_sample {
 	 */
 	bool has_stack;
 	bool is_stack_likely; /* not certain: found by a search */
+	bool is_nested;	      /* of a guest that this guest ran; then without a stack */
 	uint8_t stack_end;    /* enum vmop_stack_end */
 	uint8_t n_frames;     /* at most VMOP_STACK_FRAMES_MAX */
 	uint64_t first_frame;
@@ -82,8 +84,8 @@ _Static_assert(VMOP_STACK_FRAMES_MAX <= UINT8_MAX, "n_frames has room");
 struct vmop_active_batch {
 	uint64_t complete_ns; /* CLOCK_MONOTONIC of the host */
 	uint64_t n_lost;
-	size_t n;	 /* samples */
-	bool has_stacks; /* version 2 */
+	size_t n;	  /* samples */
+	bool is_extended; /* version 2 */
 };
 
 /*
@@ -94,7 +96,8 @@ size_t vmop_active_count_callers(const uint64_t *frames, size_t n, bool is_kerne
 
 /*
  * Write a batch of the first of n samples, which are in the order of time, to buf. frames: those of
- * their stacks; may be NULL if no sample has any. Without has_stacks the stacks are left out.
+ * their stacks; may be NULL if no sample has any. Without is_extended the stacks are left out, and
+ * samples of nested guests are as those of the guest.
  * Return the number of samples that found room; *ret_len_bytes: the length of the batch.
  */
 size_t vmop_active_batch_encode(const struct vmop_active_batch *batch,
@@ -112,7 +115,7 @@ struct vmop_active_batch_reader {
 	size_t n_left;
 	struct vmop_active_sample before;
 	uint64_t addresses[2]; /* of the samples before, by mode */
-	bool has_stacks;
+	bool is_extended;
 	struct vmop_active_stack stacks[VMOP_ACTIVE_STACKS_BEFORE]; /* the last ones, by vCPU */
 	uint64_t frames[VMOP_STACK_FRAMES_MAX]; /* of the sample that was read last */
 };

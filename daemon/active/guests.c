@@ -219,8 +219,10 @@ static enum vmop_handing_kind kind_of(const struct vmop_active_guests *active, u
 {
 	if (vmop_active_group_presence(active->group, vmm_pid) != VMOP_ACTIVE_THERE)
 		return VMOP_HANDING_OFF;
-	return vmop_active_group_has_stacks(active->group, vmm_pid) ? VMOP_HANDING_STACKS
-								    : VMOP_HANDING_SAMPLES;
+	if (vmop_active_group_has_stacks(active->group, vmm_pid))
+		return VMOP_HANDING_STACKS;
+	return vmop_active_group_takes_stacks(active->group, vmm_pid) ? VMOP_HANDING_EXTENDED
+								      : VMOP_HANDING_SAMPLES;
 }
 
 /* Hand over what waits. Return true if nothing waits any more. */

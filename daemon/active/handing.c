@@ -8,6 +8,7 @@
 
 struct queue {
 	uint32_t vmm_pid; /* 0: unused */
+	enum vmop_handing_kind kind;
 	struct vmop_active_sample *samples;
 	size_t n;
 	uint64_t *frames; /* of the samples' stacks, in their order; NULL: without stacks */
@@ -49,15 +50,10 @@ static struct queue *find(struct vmop_handing *handing, uint32_t vmm_pid)
 	return NULL;
 }
 
-static enum vmop_handing_kind kind_of(const struct queue *queue)
-{
-	return queue->frames ? VMOP_HANDING_STACKS : VMOP_HANDING_SAMPLES;
-}
-
 void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, enum vmop_handing_kind kind)
 {
 	struct queue *queue = find(handing, vmm_pid);
-	if (queue && kind_of(queue) == kind)
+	if (queue && queue->kind == kind)
 		return;
 	if (queue)
 		end_queue(queue);
@@ -67,10 +63,12 @@ void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, enum vmop_
 	queue->samples = calloc(VMOP_HANDING_SAMPLES_MAX, sizeof(*queue->samples));
 	if (kind == VMOP_HANDING_STACKS)
 		queue->frames = calloc(VMOP_HANDING_FRAMES_MAX, sizeof(*queue->frames));
-	if (queue->samples && kind_of(queue) == kind)
-		queue->vmm_pid = vmm_pid;
-	else
+	if (!queue->samples || (kind == VMOP_HANDING_STACKS && !queue->frames)) {
 		end_queue(queue);
+		return;
+	}
+	queue->vmm_pid = vmm_pid;
+	queue->kind = kind;
 }
 
 /* Copy the callers of a sample. What cannot be its caller is cut off: the guest's stack is torn. */
@@ -92,11 +90,12 @@ static void copy_stack(struct queue *queue, const struct vmop_guest_callers *cal
 	queue->n_frames += n;
 }
 
-static void take(void *arg, uint32_t vmm_pid, const struct vmop_record *record, int32_t vcpu,
-		 bool is_kernel, const struct vmop_guest_callers *callers)
+static void take(void *arg, const struct vmop_copied_sample *copied)
 {
-	struct queue *queue = vmm_pid ? find(arg, vmm_pid) : NULL;
+	struct queue *queue = copied->vmm_pid ? find(arg, copied->vmm_pid) : NULL;
+	const struct vmop_record *record = copied->record;
 	const struct vmop_sample *sample = &record->sample;
+	int32_t vcpu = copied->vcpu;
 	if (!queue)
 		return;
 	if (queue->n == VMOP_HANDING_SAMPLES_MAX || sample->event >= VMOP_ACTIVE_EVENTS_MAX) {
@@ -114,10 +113,11 @@ static void take(void *arg, uint32_t vmm_pid, const struct vmop_record *record, 
 		.vcpu = vcpu >= 0 && vcpu < VMOP_ACTIVE_NO_VCPU ? (uint32_t)vcpu
 								: VMOP_ACTIVE_NO_VCPU,
 		.event = sample->event,
-		.is_kernel = is_kernel,
+		.is_kernel = copied->is_kernel,
+		.is_nested = copied->is_nested,
 	};
-	if (callers && queue->frames)
-		copy_stack(queue, callers, to);
+	if (copied->callers && queue->frames && !copied->is_nested)
+		copy_stack(queue, copied->callers, to);
 }
 
 bool vmop_handing_sums(struct vmop_handing *handing, uint32_t vmm_pid,
@@ -154,7 +154,7 @@ static bool send_batch(const struct vmop_handing *handing, struct queue *queue,
 								       : queue->last_ns,
 						.n_lost = queue->sums.n_lost,
 						.n = queue->n - *n_sent,
-						.has_stacks = queue->frames != NULL};
+						.is_extended = queue->kind != VMOP_HANDING_SAMPLES};
 	size_t n = vmop_active_batch_encode(&batch, queue->samples + *n_sent, queue->frames,
 					    payload, &len_bytes);
 	if (!vmop_active_links_hand(links, queue->vmm_pid, payload, (uint32_t)len_bytes))

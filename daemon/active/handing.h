@@ -33,8 +33,9 @@ struct vmop_sample_copy vmop_handing_copy(struct vmop_handing *handing);
 
 enum vmop_handing_kind {
 	VMOP_HANDING_OFF,
-	VMOP_HANDING_SAMPLES,
-	VMOP_HANDING_STACKS, /* samples with call stacks */
+	VMOP_HANDING_SAMPLES,  /* to an older agent: samples of nested guests are as its own */
+	VMOP_HANDING_EXTENDED, /* batches of version 2 */
+	VMOP_HANDING_STACKS,   /* the same, with call stacks */
 };
 
 /*

@@ -442,14 +442,23 @@ static bool hold_guest_sample(struct vmop_attribution *attribution, const struct
 
 /* Pass a copy of an active guest's sample to who takes them, after the sample was held. */
 static void copy_sample(const struct vmop_attribution *attribution,
-			const struct vmop_sample_owner *owner, const struct vmop_record *record)
+			const struct vmop_sample_owner *owner, const struct vmop_record *record,
+			const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample_copy *copy = &attribution->copy;
+	const struct vmop_guest_context *context = capture ? capture->guest : NULL;
 	if (!copy->take || owner->domain->kind != VMOP_DOMAIN_ACTIVE ||
 	    record->sample.flags & VMOP_SAMPLE_NO_IP)
 		return;
-	copy->take(copy->arg, owner->domain->vmm_pid, record, owner->vcpu, owner->is_kernel,
-		   attribution->guests ? vmop_guests_callers(attribution->guests) : NULL);
+	const struct vmop_copied_sample sample = {
+		.vmm_pid = owner->domain->vmm_pid,
+		.vcpu = owner->vcpu,
+		.record = record,
+		.callers = attribution->guests ? vmop_guests_callers(attribution->guests) : NULL,
+		.is_kernel = owner->is_kernel,
+		.is_nested = context && context->gap == VMOP_GUEST_GAP_NESTED,
+	};
+	copy->take(copy->arg, &sample);
 }
 
 static void guest_sample(struct vmop_attribution *attribution, struct location *location,
@@ -469,7 +478,7 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	bool is_held = vmop_domain_is_read(domain) && attribution->guests &&
 		       hold_guest_sample(attribution, location, owner, record, capture);
-	copy_sample(attribution, owner, record);
+	copy_sample(attribution, owner, record, capture);
 	if (is_held)
 		return;
 	if (vmop_domain_is_read(domain))

@@ -76,11 +76,11 @@ bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payloa
 	struct vmop_active_batch batch;
 	enum vmop_active_batch_read outcome;
 	if (!vmop_active_batch_begin(payload, len_bytes, &reader, &batch) ||
-	    batch.complete_ns < feed->complete_ns || batch.n_lost < feed->n_lost ||
-	    (batch.has_stacks && !feed->frames))
+	    batch.complete_ns < feed->complete_ns || batch.n_lost < feed->n_lost)
 		return false;
 	while ((outcome = vmop_active_batch_next(&reader, &sample)) == VMOP_ACTIVE_BATCH_SAMPLE) {
-		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns)
+		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns ||
+		    (sample.has_stack && !feed->frames))
 			return false;
 		put(feed, reader.frames, &sample);
 	}

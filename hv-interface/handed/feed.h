@@ -41,9 +41,10 @@ struct vmop_error *vmop_handed_feed_create(const char *text, struct vmop_handed_
 void vmop_handed_feed_destroy(struct vmop_handed_feed *feed); /* NULL is allowed */
 
 /*
- * Take a batch. Return false if the host must not send it: malformed, of an unknown event, or
- * earlier than those before. Samples that find no room are counted, and so are stacks; the sample
- * of such a stack has one that ends with VMOP_STACK_TOO_MANY.
+ * Take a batch. Return false if the host must not send it: malformed, of an unknown event, with
+ * call stacks that were not announced, or earlier than those before. Samples that find no room are
+ * counted, and so are stacks; the sample of such a stack has one that ends with
+ * VMOP_STACK_TOO_MANY.
  */
 bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payload,
 			    size_t len_bytes);

@@ -197,6 +197,21 @@ static void take_stack(struct handed_source *handed, const struct vmop_active_sa
 	}
 }
 
+/*
+ * Return the flags of a sample. Code of a nested guest ran in the task, a thread of its VMM; where
+ * that is not certain, the address is of no known code.
+ */
+static uint16_t flags_of(const struct vmop_active_sample *sample, bool has_process)
+{
+	uint16_t flags = sample->is_kernel ? VMOP_SAMPLE_KERNEL : VMOP_SAMPLE_USER;
+	if (sample->is_stack_likely)
+		flags |= VMOP_SAMPLE_STACK_LIKELY;
+	if (sample->is_nested)
+		flags |= has_process ? VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN
+				     : VMOP_SAMPLE_NO_IP;
+	return flags;
+}
+
 /* Deliver a sample of that time of this guest, with the task that ran. */
 static void place(struct handed_source *handed, const struct vmop_active_sample *sample,
 		  uint64_t time_ns, uint64_t error_ns)
@@ -206,6 +221,7 @@ static void place(struct handed_source *handed, const struct vmop_active_sample 
 	if (sample->vcpu < handed->n_cpus)
 		pid = vmop_handed_turns_find(&handed->turns[sample->vcpu], time_ns, error_ns,
 					     sample->is_kernel, &tid);
+	bool has_process = vmop_pid_is_process(pid);
 	count_class(&handed->feed->counts, pid);
 	struct vmop_record record = {
 		.type = VMOP_RECORD_SAMPLE,
@@ -213,15 +229,13 @@ static void place(struct handed_source *handed, const struct vmop_active_sample 
 		.sample = {.ip = sample->address,
 			   .weight_events = sample->weight_events,
 			   .pid = pid,
-			   .tid = vmop_pid_is_process(pid) ? tid : pid,
+			   .tid = has_process ? tid : pid,
 			   .cpu = sample->vcpu,
 			   .event = sample->event,
-			   .flags = sample->is_kernel ? VMOP_SAMPLE_KERNEL : VMOP_SAMPLE_USER},
+			   .flags = flags_of(sample, has_process)},
 	};
-	if (sample->is_stack_likely)
-		record.sample.flags |= VMOP_SAMPLE_STACK_LIKELY;
 	if (sample->has_stack)
-		take_stack(handed, sample, vmop_pid_is_process(pid), &stack);
+		take_stack(handed, sample, has_process, &stack);
 	handed->n_samples++;
 	handed->n_records++;
 	deliver(handed, &record, sample->has_stack ? &stack : NULL);

@@ -17,7 +17,7 @@
  * The host numbers vCPUs from 0, as this guest's kernel numbers its CPUs. A sample whose task is
  * not certain has one of the pids in vmop/record.h. Where the host records call stacks, a sample
  * has the addresses of its callers, as if this guest's kernel had unwound them. User frames of an
- * uncertain task are left out.
+ * uncertain task are left out. Samples of guests that this guest runs itself are theirs.
  */
 #ifndef VMOP_HV_INTERFACE_HANDED_HANDED_H
 #define VMOP_HV_INTERFACE_HANDED_HANDED_H

@@ -138,7 +138,7 @@ static void hand_over(struct scene *scene, size_t n)
 	const struct vmop_active_batch batch = {
 		.complete_ns = scene->now_ns,
 		.n = n,
-		.has_stacks = vmop_active_group_has_stacks(scene->group, VMM)};
+		.is_extended = vmop_active_group_takes_stacks(scene->group, VMM)};
 	samples[0].has_stack = true;
 	samples[0].n_frames = 2;
 	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];

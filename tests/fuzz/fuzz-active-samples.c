@@ -8,8 +8,8 @@
  *	3	the same, for the last question
  *	4	the guest takes a sample
  *	5	the source delivers all samples
- * Each batch whose samples can be read must be read the same after it was written again, with its
- * stacks and without.
+ * Each batch whose samples can be read must be read the same after it was written again, in its
+ * version and in the first one.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,7 +39,8 @@ static void take_frames(const struct vmop_active_batch_reader *reader,
 			struct vmop_active_sample *sample, struct content *content)
 {
 	check(sample->has_stack || !(sample->n_frames || sample->is_stack_likely));
-	check(!sample->has_stack || reader->has_stacks);
+	check(!sample->is_nested || (reader->is_extended && !sample->has_stack));
+	check(!sample->has_stack || reader->is_extended);
 	check(sample->n_frames <= VMOP_STACK_FRAMES_MAX && sample->first_frame == 0);
 	check(sample->stack_end < VMOP_N_STACK_ENDS);
 	check(vmop_active_count_callers(reader->frames, sample->n_frames, sample->is_kernel) ==
@@ -73,14 +74,15 @@ static bool read_all(const uint8_t *payload, size_t len, struct content *content
 	return outcome == VMOP_ACTIVE_BATCH_END;
 }
 
-static void check_same(const struct content *content, const struct content *again, bool has_stacks)
+static void check_same(const struct content *content, const struct content *again, bool is_extended)
 {
 	for (size_t i = 0; i < content->batch.n; i++) {
 		const struct vmop_active_sample *a = &content->samples[i], *b = &again->samples[i];
 		check(a->time_ns == b->time_ns && a->address == b->address &&
 		      a->weight_events == b->weight_events && a->vcpu == b->vcpu &&
 		      a->event == b->event && a->is_kernel == b->is_kernel);
-		check(b->has_stack == (a->has_stack && has_stacks));
+		check(b->has_stack == (a->has_stack && is_extended));
+		check(b->is_nested == (a->is_nested && is_extended));
 		check(!b->has_stack ||
 		      (a->stack_end == b->stack_end && a->n_frames == b->n_frames &&
 		       a->is_stack_likely == b->is_stack_likely));
@@ -98,14 +100,14 @@ static void check_batch(const uint8_t *payload, size_t len)
 	if (!read_all(payload, len, &content))
 		return;
 	struct vmop_active_batch batch = content.batch;
-	for (unsigned i = 0; i < 2; i++, batch.has_stacks = false) {
+	for (unsigned i = 0; i < 2; i++, batch.is_extended = false) {
 		check(vmop_active_batch_encode(&batch, content.samples, content.frames, bytes,
 					       &len_again) == batch.n);
 		check(read_all(bytes, len_again, &again));
 		check(again.batch.n == batch.n && again.batch.n_lost == batch.n_lost &&
 		      again.batch.complete_ns == batch.complete_ns &&
-		      again.batch.has_stacks == batch.has_stacks);
-		check_same(&content, &again, batch.has_stacks);
+		      again.batch.is_extended == batch.is_extended);
+		check_same(&content, &again, batch.is_extended);
 	}
 }
 

@@ -608,7 +608,12 @@ static void hand_over(void *arg, const struct vmop_record *record,
 		return;
 	if (stack)
 		take_callers(stack, is_kernel, &callers);
-	copy.take(copy.arg, VMM, record, (int32_t)sample->cpu, is_kernel, stack ? &callers : NULL);
+	const struct vmop_copied_sample copied = {.vmm_pid = VMM,
+						  .vcpu = (int32_t)sample->cpu,
+						  .record = record,
+						  .callers = stack ? &callers : NULL,
+						  .is_kernel = is_kernel};
+	copy.take(copy.arg, &copied);
 }
 
 static int open_handing_host(struct handing_host *host, int fd, bool has_stacks)

@@ -133,6 +133,7 @@ static void an_older_agent_gets_no_stacks(void **state)
 	assert_true(vmop_active_group_has_stacks(group, 0));
 	assert_string_equal(domains[1].opened, "host 1:0:ns:x");
 	assert_false(vmop_active_group_has_stacks(group, 1));
+	assert_false(vmop_active_group_takes_stacks(group, 1));
 	assert_false(vmop_active_group_has_stacks(group, 7));
 }
 
@@ -143,6 +144,8 @@ static void a_host_without_stacks(void **state)
 	begin_sessions();
 	assert_string_equal(domains[0].opened, "host 1:0:ns:x");
 	assert_false(vmop_active_group_has_stacks(group, 0));
+	assert_true(vmop_active_group_takes_stacks(group, 0));
+	assert_false(vmop_active_group_takes_stacks(group, 1));
 }
 
 /* The agent of a guest is replaced by an older one between two sessions. */

@@ -42,6 +42,7 @@ static void assert_same_stack(const struct vmop_active_sample *is, const uint64_
 			      const struct vmop_active_sample *right, const uint64_t *frames)
 {
 	assert_int_equal(is->has_stack, right->has_stack && frames);
+	assert_int_equal(is->is_nested, right->is_nested && frames);
 	if (!is->has_stack)
 		return;
 	assert_int_equal(is->is_stack_likely, right->is_stack_likely);
@@ -62,7 +63,7 @@ static size_t round_trip(const struct vmop_active_sample *samples, size_t n, con
 		const struct vmop_active_batch batch = {.complete_ns = UINT64_MAX,
 							.n_lost = 77,
 							.n = n - n_done,
-							.has_stacks = frames != NULL};
+							.is_extended = frames != NULL};
 		struct vmop_active_batch_reader reader;
 		struct vmop_active_sample sample;
 		struct vmop_active_batch read;
@@ -72,7 +73,7 @@ static size_t round_trip(const struct vmop_active_sample *samples, size_t n, con
 		assert_true(vmop_active_batch_begin(buf, len, &reader, &read));
 		assert_int_equal(read.n, n_sent);
 		assert_int_equal(read.n_lost, 77);
-		assert_int_equal(read.has_stacks, frames != NULL);
+		assert_int_equal(read.is_extended, frames != NULL);
 		for (size_t i = 0; i < n_sent; i++) {
 			assert_int_equal(vmop_active_batch_next(&reader, &sample),
 					 VMOP_ACTIVE_BATCH_SAMPLE);
@@ -253,6 +254,8 @@ static void extreme_stacks_are_read_as_they_were_written(void **state)
 		 .is_kernel = true,
 		 .vcpu = VMOP_ACTIVE_NO_VCPU},
 		{.has_stack = true, .n_frames = 1, .first_frame = MAX - 1, .stack_end = 3},
+		{.is_nested = true, .address = 0x401000},
+		{.is_nested = true, .address = UINT64_MAX, .is_kernel = true},
 	};
 	(void)state;
 	for (size_t i = 0; i < MAX; i++) {
@@ -267,7 +270,7 @@ static void a_cut_batch_with_stacks_is_rubbish(void **state)
 	struct vmop_active_sample samples[20];
 	uint64_t frames[20 * 32];
 	const struct vmop_active_batch batch = {
-		.complete_ns = UINT64_MAX, .n = 20, .has_stacks = true};
+		.complete_ns = UINT64_MAX, .n = 20, .is_extended = true};
 	uint8_t buf[VMOP_ACTIVE_BATCH_BYTES] = {0};
 	size_t len;
 	(void)state;
@@ -288,7 +291,9 @@ static void stacks_out_of_range_are_rubbish(void **state)
 	} bad[] = {
 		{{1, 0, 0, 1, 0x10, 0, 0, 1, 0, 0}, 10}, /* a stack in a batch without stacks */
 		{{2, 0, 0, 1, 0x20, 0, 0}, 7},		 /* without a stack, but likely */
-		{{2, 0, 0, 1, 0x40, 0, 0}, 7},		 /* an unknown flag */
+		{{2, 0, 0, 1, 0x80, 0, 0}, 7},		 /* an unknown flag */
+		{{2, 0, 0, 1, 0x50, 0, 0, 1, 0, 0}, 10}, /* of a nested guest, with a stack */
+		{{1, 0, 0, 1, 0x40, 0, 0}, 7},		 /* of a nested guest, in version 1 */
 		{{2, 0, 0, 1, 0x10, 0, 0}, 7},		 /* no end */
 		{{2, 0, 0, 1, 0x10, 0, 0, 1, 1, 0}, 10}, /* frames of no stack before */
 		{{2, 0, 0, 2, 0x10, 0, 0, 1, 0, 1, 2, 0x12, 0, 1, 0, 1, 1, 0}, 18}, /* other vCPU */

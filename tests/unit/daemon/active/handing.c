@@ -26,6 +26,7 @@ static struct vmop_handing *handing;
 static struct vmop_agent_link *agent;
 static struct vmop_handed_feed *feed;
 static uint64_t last_ns; /* of the last sample */
+static bool is_nested;	 /* the next samples are of a nested guest */
 
 static uint64_t host_ns(void)
 {
@@ -89,6 +90,7 @@ static int begin_with(const char *events)
 {
 	const struct vmop_active_links_clock clock = {.read = read_clock};
 	last_ns = 1000;
+	is_nested = false;
 	assert_ok(vmop_active_links_create(-1, &links));
 	vmop_active_links_set_clock(links, &clock);
 	assert_ok(vmop_handing_create(&handing));
@@ -130,7 +132,9 @@ static void sample_with(uint32_t vmm_pid, uint64_t time_ns,
 		.time_ns = time_ns,
 		.sample = {.ip = 0x401000 + time_ns % 64, .weight_events = 1000000},
 	};
-	copy.take(copy.arg, vmm_pid, &record, 0, false, callers);
+	const struct vmop_copied_sample copied = {
+		.vmm_pid = vmm_pid, .record = &record, .callers = callers, .is_nested = is_nested};
+	copy.take(copy.arg, &copied);
 }
 
 static void sample(uint32_t vmm_pid, uint64_t time_ns)
@@ -370,6 +374,28 @@ static void a_stack_with_impossible_callers(void **state)
 	assert_true(vmop_agent_link_is_up(agent));
 }
 
+/* Samples of a guest's guests come as such, without a stack, to an agent that takes them. */
+static void samples_of_nested_guests(void **state)
+{
+	static const enum vmop_handing_kind kinds[] = {VMOP_HANDING_SAMPLES, VMOP_HANDING_EXTENDED,
+						       VMOP_HANDING_STACKS};
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	is_nested = true;
+	for (unsigned i = 0; i < 3; i++) {
+		vmop_handing_set(handing, VMM, kinds[i]);
+		samples_with_stacks(1, 1);
+		assert_true(exchange(5));
+		receive();
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_non_null(next);
+		assert_int_equal(next->is_nested, kinds[i] != VMOP_HANDING_SAMPLES);
+		assert_false(next->has_stack);
+		vmop_handed_feed_take(feed);
+	}
+	assert_true(vmop_agent_link_is_up(agent));
+}
+
 /* A guest whose agent takes no stacks gets only the samples. */
 static void a_guest_without_stacks(void **state)
 {
@@ -381,6 +407,7 @@ static void a_guest_without_stacks(void **state)
 	receive();
 	assert_int_equal(feed->counts.n_received, 100);
 	assert_false(vmop_handed_feed_peek(feed)->has_stack);
+	assert_false(vmop_handed_feed_peek(feed)->is_nested);
 	/* Its next agent takes them. */
 	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
 	samples_with_stacks(1, 1);
@@ -456,6 +483,7 @@ int main(void)
 		TEST_WITH_STACKS(stacks_of_samples_that_wait),
 		TEST_WITH_STACKS(stacks_that_find_no_room_are_counted),
 		TEST_WITH_STACKS(a_stack_with_impossible_callers),
+		TEST_WITH_STACKS(samples_of_nested_guests),
 		TEST(a_guest_without_stacks),
 	};
 	signal(SIGPIPE, SIG_IGN);

@@ -33,8 +33,10 @@ static int end(void **state)
 static bool hand_stacks(const struct vmop_active_sample *samples, size_t n, const uint64_t *frames,
 			uint64_t complete_ns, uint64_t n_lost)
 {
-	const struct vmop_active_batch batch = {
-		.complete_ns = complete_ns, .n_lost = n_lost, .n = n, .has_stacks = frames != NULL};
+	const struct vmop_active_batch batch = {.complete_ns = complete_ns,
+						.n_lost = n_lost,
+						.n = n,
+						.is_extended = frames != NULL};
 	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
 	size_t len;
 	assert_int_equal(vmop_active_batch_encode(&batch, samples, frames, bytes, &len), n);

@@ -124,7 +124,7 @@ static bool hand_stacks(const struct vmop_active_sample *samples, size_t n, cons
 							base_ns + complete_us * 1000 + HOST_NS,
 						.n_lost = n_lost,
 						.n = n,
-						.has_stacks = frames != NULL};
+						.is_extended = frames != NULL};
 	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
 	size_t len;
 	for (size_t i = 0; i < n; i++) {
@@ -284,6 +284,37 @@ static void samples_have_their_callers(void **state)
 	assert_false(have_stacks[3]);
 }
 
+/* The code of a guest that this guest runs: the task is a thread of its VMM. */
+static void samples_of_nested_guests(void **state)
+{
+	static const uint64_t no_frames;
+	static const struct vmop_active_sample samples[] = {
+		{.time_ns = 120, .address = 0x401000, .is_nested = true},
+		{.time_ns = 130,
+		 .address = UINT64_C(0xffffffff81000000),
+		 .is_kernel = true,
+		 .is_nested = true},
+		{.time_ns = 140, .address = 0x401000, .vcpu = 1, .is_nested = true},
+	};
+	(void)state;
+	record_switch(100, 10, false);
+	record_switch(300, 10, true);
+	set_clock(0);
+	set_clock(400);
+	assert_true(hand_stacks(samples, 3, &no_frames, 400, 0));
+	drain_source(base_ns + VMOP_NS_PER_S);
+	assert_int_equal(n_got, 3);
+	assert_sample(0, 10, 0x401000);
+	assert_int_equal(got[0].sample.flags,
+			 VMOP_SAMPLE_USER | VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN);
+	assert_int_equal(got[0].sample.tid, 10);
+	assert_int_equal(got[1].sample.flags,
+			 VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN);
+	/* No task is known: no code of this guest has that address. */
+	assert_sample(2, VMOP_PID_NO_TASK, 0x401000);
+	assert_int_equal(got[2].sample.flags, VMOP_SAMPLE_USER | VMOP_SAMPLE_NO_IP);
+}
+
 /* It is not known whose code the user frames of such samples are. */
 static void samples_without_a_task_have_no_user_frames(void **state)
 {
@@ -395,6 +426,7 @@ int main(void)
 		TEST(records_do_not_wait_for_a_silent_host),
 		TEST(the_end_waits_for_nothing),
 		TEST(losses_of_the_host_are_delivered_once),
+		TEST(samples_of_nested_guests),
 		cmocka_unit_test_setup_teardown(samples_have_their_callers, begin_with_stacks, end),
 		cmocka_unit_test_setup_teardown(samples_without_a_task_have_no_user_frames,
 						begin_with_stacks, end),
