@@ -269,9 +269,11 @@ struct vmop_error *vmop_agent_create_over_link(struct vmop_daemon *daemon,
 					       struct vmop_agent **ret)
 {
 	struct vmop_error *err = vmop_agent_create_over(daemon, vmop_agent_link_store(link), ret);
-	if (!err)
-		(*ret)->link = link;
-	return err;
+	if (err)
+		return err;
+	(*ret)->link = link;
+	(*ret)->active.here = VMOP_ACTIVE_TAKES_STACKS;
+	return NULL;
 }
 
 static void serve_connection(void *server, int fd)

@@ -45,8 +45,9 @@ struct vmop_profiler_options {
 	const char *given_uuid; /* of this machine, from its host; NULL: none. Borrowed likewise. */
 	const char *proc_root;	/* the directory that contains /proc and /sys; "" except in tests */
 	/*
-	 * The session will be read on the host of this guest, which does not have its files: store
-	 * their symbols.
+	 * The session will be read on the host of this guest. That does not have its files: store
+	 * their symbols. And it does not accept UUIDs of further guests, which could be those of
+	 * its own: store none.
 	 */
 	bool is_read_elsewhere;
 	bool is_replay; /* the records are of another machine: do not examine this one */

@@ -56,6 +56,9 @@ static void put_stacks(FILE *out, const struct vmop_stack_options *stacks, const
 	case VMOP_STACKS_DEFER:
 		fputs("by the kernel at the return to user mode", out);
 		break;
+	case VMOP_STACKS_HANDED:
+		fputs("as the host of this guest unwinds them", out);
+		break;
 	case VMOP_STACKS_BPF:
 		fprintf(out, "by BPF, else by CFI with %" PRIu32 " KiB of the user stack",
 			(stacks->user_stack_bytes + 1023) >> 10);

@@ -371,6 +371,20 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 	return err;
 }
 
+/* Describe the events of samples that are handed over. The caller frees the texts, after errors
+ * too.
+ */
+static struct vmop_error *format_events(struct vmop_source *source,
+					struct vmop_active_host_events *ret)
+{
+	bool has_stacks = vmop_source_stacks(source, NULL)->mode != VMOP_STACKS_OFF &&
+			  vmop_source_guest_maps(source, NULL);
+	ret->text = vmop_handed_events_format(source, false);
+	if (has_stacks)
+		ret->text_with_stacks = vmop_handed_events_format(source, true);
+	return ret->text && (ret->text_with_stacks || !has_stacks) ? NULL : &vmop_error_no_memory;
+}
+
 /* Listen for the agents of active guests, if the set-up names any that the source does not drive.
  */
 static struct vmop_error *open_active(struct vmop_session *session)
@@ -378,12 +392,14 @@ static struct vmop_error *open_active(struct vmop_session *session)
 	if (!session->setup.active_domains.n || session->source_ops->uses_agents ||
 	    session->is_replay || vmop_source_reach(session->source) != VMOP_REACH_ALL)
 		return NULL;
-	_cleanup_free_ char *events = NULL;
-	if (session->setup.active_samples_by_host &&
-	    !(events = vmop_handed_events_format(session->source)))
-		return &vmop_error_no_memory;
-	struct vmop_error *err =
-		vmop_active_guests_create(&session->setup, events, &session->active);
+	struct vmop_active_host_events events = {0};
+	bool is_handed = session->setup.active_samples_by_host;
+	struct vmop_error *err = is_handed ? format_events(session->source, &events) : NULL;
+	if (!err)
+		err = vmop_active_guests_create(&session->setup, is_handed ? &events : NULL,
+						&session->active);
+	free(events.text);
+	free(events.text_with_stacks);
 	if (!err)
 		vmop_session_copy_samples(session);
 	return err;

@@ -78,7 +78,7 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 	switch (command->word) {
 	case VMOP_ACTIVE_HELLO:
 		memcpy(agent->hello, command->text, sizeof(agent->hello));
-		return answer_at_once(agent, VMOP_ACTIVE_HERE, NULL);
+		return answer_at_once(agent, VMOP_ACTIVE_HERE, agent->here);
 	case VMOP_ACTIVE_OPEN:
 		if (agent->stage != VMOP_ACTIVE_IDLE)
 			break;

@@ -40,6 +40,7 @@ struct vmop_active_agent {
 	struct vmop_active_message answer;
 	bool has_answer;
 	char hello[VMOP_ACTIVE_TEXT_BYTES]; /* the text of the last HELLO */
+	const char *here; /* the text of HERE, which the owner sets and keeps; NULL: none */
 };
 
 /* The owner's next task. */

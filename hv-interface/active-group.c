@@ -28,6 +28,7 @@ struct member {
 	bool is_wanted;
 	bool is_joined;	  /* in Xen's current session */
 	bool is_open;	  /* the agent has a session open, as far as is known */
+	bool has_stacks;  /* its session takes call stacks */
 	bool is_reported; /* its absence was reported */
 	bool may_stir;	  /* its next sign of life is reason enough to probe it */
 	uint64_t gone_ns, pause_ns;
@@ -37,28 +38,42 @@ struct member {
 struct vmop_active_group {
 	const struct vmop_active_opener *opener;
 	char events[VMOP_ACTIVE_TEXT_BYTES];
+	char events_with_stacks[VMOP_ACTIVE_TEXT_BYTES]; /* "": no stacks */
 	uint64_t token;
 	bool is_independent;
 	struct member *members;
 };
 
-struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
-					    const char *events, struct vmop_active_group **ret)
+static struct vmop_error *copy_events(const char *events, char ret[VMOP_ACTIVE_TEXT_BYTES])
 {
 	if (strlen(events) >= VMOP_ACTIVE_TEXT_BYTES)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
 				      "the list of events is too long for active domains");
+	strcpy(ret, events);
+	return NULL;
+}
+
+struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
+					    const char *events, struct vmop_active_group **ret)
+{
 	struct vmop_active_group *group = calloc(1, sizeof(*group));
-	if (!group)
-		return &vmop_error_no_memory;
+	struct vmop_error *err = group ? copy_events(events, group->events) : &vmop_error_no_memory;
+	if (err) {
+		free(group);
+		return err;
+	}
 	group->opener = opener;
-	strcpy(group->events, events);
 	while (!group->token) {
 		if (getrandom(&group->token, sizeof(group->token), 0) < 0)
 			group->token = vmop_clock_ns(CLOCK_MONOTONIC);
 	}
 	*ret = group;
 	return NULL;
+}
+
+struct vmop_error *vmop_active_group_set_stacks(struct vmop_active_group *group, const char *events)
+{
+	return copy_events(events, group->events_with_stacks);
 }
 
 void vmop_active_group_set_independent(struct vmop_active_group *group)
@@ -132,7 +147,10 @@ static void continue_probe(struct vmop_active_group *group, struct member *membe
 {
 	enum vmop_active_word answered = member->peer.sent.word;
 	if (answered == VMOP_ACTIVE_HELLO) {
-		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
+		member->has_stacks = member->peer.takes_stacks && *group->events_with_stacks;
+		vmop_active_peer_send(
+			&member->peer, VMOP_ACTIVE_OPEN,
+			member->has_stacks ? group->events_with_stacks : group->events, now);
 		member->is_open = true;
 	} else if (answered == VMOP_ACTIVE_OPEN && group->is_independent) {
 		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
@@ -224,6 +242,18 @@ enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_gr
 {
 	const struct member *member = find(group, domain);
 	return member ? member->presence : VMOP_ACTIVE_ABSENT;
+}
+
+bool vmop_active_group_takes_stacks(const struct vmop_active_group *group, uint32_t domain)
+{
+	const struct member *member = find(group, domain);
+	return member && member->peer.takes_stacks;
+}
+
+bool vmop_active_group_has_stacks(const struct vmop_active_group *group, uint32_t domain)
+{
+	const struct member *member = find(group, domain);
+	return member && member->has_stacks;
 }
 
 bool vmop_active_group_wants_join(const struct vmop_active_group *group)

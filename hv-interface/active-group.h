@@ -59,6 +59,13 @@ void vmop_active_group_destroy(struct vmop_active_group *group); /* NULL is allo
  */
 void vmop_active_group_set_independent(struct vmop_active_group *group);
 
+/*
+ * Copy the text of OPEN for agents that take samples with call stacks. Call it before the first
+ * want. VMOP_ERROR_LIMIT: it is longer than a message.
+ */
+struct vmop_error *vmop_active_group_set_stacks(struct vmop_active_group *group,
+						const char *events);
+
 enum vmop_active_presence {
 	VMOP_ACTIVE_PROBED, /* HELLO or OPEN was sent and not answered yet */
 	VMOP_ACTIVE_THERE,  /* it has a session open and can be put on Xen's list */
@@ -82,6 +89,11 @@ struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group);
 /* Return a domain's presence: ABSENT also if it was never wanted. */
 enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_group *group,
 						     uint32_t domain);
+
+/* Return whether a domain's agent can take samples with call stacks (VMOP_ACTIVE_TAKES_STACKS). */
+bool vmop_active_group_takes_stacks(const struct vmop_active_group *group, uint32_t domain);
+/* Return whether a domain's agent got that text, so that its session has call stacks. */
+bool vmop_active_group_has_stacks(const struct vmop_active_group *group, uint32_t domain);
 
 /*
  * Return whether a present and wanted domain is missing from Xen's current session, so that Xen

@@ -12,10 +12,13 @@
  *
  * 	initiator	hello	is an agent present? TEXT: the guest's UUID, from the
  * 				command line of its VMM, or nothing
- * 	agent		here
+ * 	agent		here; TEXT: words for what it can do beyond the first agents of this
+ * 				version: "stacks", it takes samples with call stacks, and
+ * 				those of nested guests as such
  * 	initiator	open	begin a session except for Xen's part; TEXT: the events, as
  * 				"NAME:PERIOD" each with a blank between; or those of the host, whose
- * 				samples are handed over (handed/events.h)
+ * 				samples are handed over (handed/events.h), with call stacks only to
+ * 				agents that take them
  * 	agent		opened, or failed (TEXT: the reason)
  * 	initiator	alert	Xen's lists are about to change: leave or join follows at once,
  * 				look often until then
@@ -44,6 +47,8 @@
 #define VMOP_ACTIVE_VERSION 1
 #define VMOP_ACTIVE_TEXT_BYTES 512    /* with the NUL */
 #define VMOP_ACTIVE_MESSAGE_BYTES 640 /* a whole line, with the NUL */
+
+#define VMOP_ACTIVE_TAKES_STACKS "stacks" /* a word of "here" */
 
 enum vmop_active_word {
 	VMOP_ACTIVE_HELLO,

@@ -84,6 +84,18 @@ static enum vmop_active_word wanted_answer(enum vmop_active_word command)
 	}
 }
 
+/* Return whether a text has a word. */
+static bool has_word(const char *text, const char *wanted)
+{
+	char words[VMOP_ACTIVE_TEXT_BYTES], *rest = words;
+	const char *word;
+	snprintf(words, sizeof(words), "%s", text);
+	while ((word = strsep(&rest, " ")))
+		if (!strcmp(word, wanted))
+			return true;
+	return false;
+}
+
 /* Process an answer to the last command. */
 static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
 			uint64_t now_ns)
@@ -100,6 +112,8 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 		peer->state = VMOP_ACTIVE_ANSWERED;
 		if (answer->word == VMOP_ACTIVE_SAMPLING || answer->word == VMOP_ACTIVE_LEFT)
 			vmop_parse_u64(answer->text, 10, &peer->samples);
+		if (answer->word == VMOP_ACTIVE_HERE)
+			peer->takes_stacks = has_word(answer->text, VMOP_ACTIVE_TAKES_STACKS);
 	}
 }
 

@@ -48,6 +48,7 @@ struct vmop_active_peer {
 	bool is_silent;			 /* GONE because it wrote nothing new */
 	uint32_t last_number, last_beat; /* of the agent's last line; 0: none */
 	uint64_t samples;		 /* as the agent reports them */
+	bool takes_stacks;		 /* as its last answer to HELLO has it */
 	struct vmop_error *error; /* set once GONE: one line with the domain and the remedy */
 };
 

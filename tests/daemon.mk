@@ -186,6 +186,8 @@ tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemo
 	daemon/session-cost.c daemon/session-fetching.c daemon/session-wal.c daemon/session-memory.c daemon/memory-limit.c daemon/session-succession.c daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
+# A part of it finds its own functions by their frame pointers.
+tests_unit_daemon_agent_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_daemon_agent_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 # The loop of the static vmopd, and the same test with libsystemd's.

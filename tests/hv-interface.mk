@@ -5,7 +5,8 @@ hv_interface_tests = \
 	tests/unit/hv-interface/appio-calls \
 	tests/unit/hv-interface/bpf/appio \
 	tests/unit/hv-interface/active-file \
-	tests/unit/hv-interface/active-frame tests/unit/hv-interface/active-samples \
+	tests/unit/hv-interface/active-frame tests/unit/hv-interface/active-group \
+	tests/unit/hv-interface/active-samples \
 	tests/unit/hv-interface/handed/clock tests/unit/hv-interface/handed/events \
 	tests/unit/hv-interface/handed/live tests/unit/hv-interface/handed/feed tests/unit/hv-interface/handed/handed tests/unit/hv-interface/handed/turns \
 	tests/unit/hv-interface/event-request \
@@ -56,6 +57,8 @@ tests_unit_hv_interface_active_file_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_file_LDADD = $(hv_interface_test_ldadd) $(XXHASH_LIBS)
 tests_unit_hv_interface_active_frame_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_frame_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_active_group_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_active_group_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_active_samples_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_samples_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_handed_clock_CPPFLAGS = $(hv_interface_test_cppflags)

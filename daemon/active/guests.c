@@ -28,6 +28,7 @@ struct vmop_active_guests {
 	struct vmop_fetches *fetches;
 	struct vmop_active_losses logged;
 	struct vmop_handing *handing; /* NULL: the guests sample themselves */
+	bool has_stacks;	      /* samples are handed over with call stacks */
 	bool has_ended;
 };
 
@@ -82,10 +83,11 @@ static void read_clock(void *arg, uint32_t vmm_pid, struct vmop_active_clock *re
 }
 
 /* Write the agents' events as the OPEN message has them. The caller frees the result. */
-static char *events_text(const struct vmop_setup *setup, const char *host_events)
+static char *events_text(const struct vmop_setup *setup,
+			 const struct vmop_active_host_events *host_events)
 {
 	if (host_events)
-		return strdup(host_events);
+		return strdup(host_events->text);
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -139,16 +141,21 @@ static void hurry(void *arg, bool is_on)
 }
 
 /* Prepare to hand samples over. */
-static struct vmop_error *begin_handing(struct vmop_active_guests *active)
+static struct vmop_error *begin_handing(struct vmop_active_guests *active,
+					const struct vmop_active_host_events *host_events)
 {
 	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = active};
 	vmop_active_links_set_clock(active->links, &clock);
-	return vmop_handing_create(&active->handing);
+	struct vmop_error *err = vmop_handing_create(&active->handing);
+	active->has_stacks = host_events->text_with_stacks != NULL;
+	if (!err && active->has_stacks)
+		err = vmop_active_group_set_stacks(active->group, host_events->text_with_stacks);
+	return err;
 }
 
 struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
-						  const char *host_events, int listener_fd,
-						  struct vmop_active_guests **ret)
+						  const struct vmop_active_host_events *host_events,
+						  int listener_fd, struct vmop_active_guests **ret)
 {
 	_cleanup_free_ char *events = events_text(setup, host_events);
 	struct vmop_active_guests *active = calloc(1, sizeof(*active));
@@ -168,10 +175,9 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 						     .arg = active,
 						     .name = name_guest,
 						     .uuid = give_uuid};
-	if (host_events)
-		err = begin_handing(active);
-	if (!err)
-		err = vmop_active_group_create(&active->opener, events, &active->group);
+	err = vmop_active_group_create(&active->opener, events, &active->group);
+	if (!err && host_events)
+		err = begin_handing(active, host_events);
 	if (!err)
 		err = vmop_fetches_create(setup, vmop_active_vsock_dial_guest, &active->fetches);
 	if (err) {
@@ -184,7 +190,7 @@ struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup
 }
 
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
-					     const char *host_events,
+					     const struct vmop_active_host_events *host_events,
 					     struct vmop_active_guests **ret)
 {
 	int fd = -1;
@@ -208,15 +214,24 @@ void vmop_active_guests_complete(struct vmop_active_guests *active, uint64_t com
 		vmop_handing_complete(active->handing, complete_ns);
 }
 
+/* Return what a guest gets. */
+static enum vmop_handing_kind kind_of(const struct vmop_active_guests *active, uint32_t vmm_pid)
+{
+	if (vmop_active_group_presence(active->group, vmm_pid) != VMOP_ACTIVE_THERE)
+		return VMOP_HANDING_OFF;
+	if (vmop_active_group_has_stacks(active->group, vmm_pid))
+		return VMOP_HANDING_STACKS;
+	return vmop_active_group_takes_stacks(active->group, vmm_pid) ? VMOP_HANDING_EXTENDED
+								      : VMOP_HANDING_SAMPLES;
+}
+
 /* Hand over what waits. Return true if nothing waits any more. */
 static bool hand_over(struct vmop_active_guests *active)
 {
 	bool is_done = true;
 	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
 		uint32_t vmm_pid = active->candidates.at[i].vmm_pid;
-		bool is_there =
-			vmop_active_group_presence(active->group, vmm_pid) == VMOP_ACTIVE_THERE;
-		vmop_handing_set(active->handing, vmm_pid, is_there);
+		vmop_handing_set(active->handing, vmm_pid, kind_of(active, vmm_pid));
 		is_done &= vmop_handing_send(active->handing, active->links, vmm_pid);
 	}
 	return is_done;
@@ -232,9 +247,11 @@ static void log_handed(struct vmop_active_guests *active)
 		    !sums.n_samples)
 			continue;
 		vmop_log_notice("guest \"%s\": got %" PRIu64
-				" samples, %.1f bytes each, and %" PRIu64 " found no room",
+				" samples, %.1f bytes each, and %" PRIu64 " found no room, %" PRIu64
+				" call stacks neither",
 				candidate->name, sums.n_samples,
-				(double)sums.n_bytes / (double)sums.n_samples, sums.n_lost);
+				(double)sums.n_bytes / (double)sums.n_samples, sums.n_lost,
+				sums.n_stacks_lost);
 	}
 }
 
@@ -434,6 +451,16 @@ static void write_handed(const struct vmop_active_guests *active, uint32_t vmm_p
 		 percent * (double)ask.n_dropped);
 }
 
+/* Return the part of the note about the call stacks of handed samples. */
+static const char *stacks_text(const struct vmop_active_guests *active, uint32_t vmm_pid)
+{
+	if (!active->has_stacks)
+		return "";
+	return vmop_active_group_has_stacks(active->group, vmm_pid)
+		       ? ", with call stacks"
+		       : ", without call stacks: its vmopd is an older one";
+}
+
 /* Note in a domain with an agent what that does. */
 static void note_active(const struct vmop_active_guests *active, struct vmop_domain *domain)
 {
@@ -441,7 +468,8 @@ static void note_active(const struct vmop_active_guests *active, struct vmop_dom
 	if (active->handing)
 		write_handed(active, domain->vmm_pid, text, sizeof(text));
 	size_t len = strlen(text);
-	snprintf(text + len, sizeof(text) - len, "%s", fetch_text(active, domain->vmm_pid));
+	snprintf(text + len, sizeof(text) - len, "%s%s", stacks_text(active, domain->vmm_pid),
+		 fetch_text(active, domain->vmm_pid));
 	vmop_domain_copy_note(domain, text);
 }
 

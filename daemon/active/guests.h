@@ -22,20 +22,26 @@
 
 struct vmop_active_guests;
 
+/* The events of samples that are handed over (hv-interface/handed/events.h). */
+struct vmop_active_host_events {
+	char *text;
+	char *text_with_stacks; /* NULL: the host has no call stacks of guests */
+};
+
 /*
  * Begin to listen for agents. Their events are those of setup, as its user wrote them: a guest
  * without counters has its own substitute for "default". With host_events
- * (hv-interface/handed/events.h) the host's samples are handed over, and their events are these.
- * Without vsock only guests with a port of virtio-serial are reached, which is logged.
+ * the host's samples are handed over, and their events are these; NULL: the guests sample
+ * themselves. Without vsock only guests with a port of virtio-serial are reached, which is logged.
  * VMOP_ERROR_BUSY: as vmop_active_vsock_listen(); VMOP_ERROR_LIMIT: too many events.
  */
 struct vmop_error *vmop_active_guests_create(const struct vmop_setup *setup,
-					     const char *host_events,
+					     const struct vmop_active_host_events *host_events,
 					     struct vmop_active_guests **ret);
 /* The same with a listener that passes to *ret; -1: none. */
 struct vmop_error *vmop_active_guests_create_over(const struct vmop_setup *setup,
-						  const char *host_events, int listener_fd,
-						  struct vmop_active_guests **ret);
+						  const struct vmop_active_host_events *host_events,
+						  int listener_fd, struct vmop_active_guests **ret);
 
 /*
  * Return the receiver of copies of the guests' samples, which take is NULL if the guests sample

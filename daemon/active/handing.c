@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/stacks/sample-unwinder.h"
+
 struct queue {
 	uint32_t vmm_pid; /* 0: unused */
+	enum vmop_handing_kind kind;
 	struct vmop_active_sample *samples;
 	size_t n;
+	uint64_t *frames; /* of the samples' stacks, in their order; NULL: without stacks */
+	size_t n_frames;
 	uint64_t last_ns; /* of the last sample, or up to which the agent knows that all came */
 	struct vmop_handing_sums sums;
 };
@@ -26,6 +31,7 @@ struct vmop_error *vmop_handing_create(struct vmop_handing **ret)
 static void end_queue(struct queue *queue)
 {
 	free(queue->samples);
+	free(queue->frames);
 	*queue = (struct queue){0};
 }
 
@@ -44,25 +50,52 @@ static struct queue *find(struct vmop_handing *handing, uint32_t vmm_pid)
 	return NULL;
 }
 
-void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, bool is_on)
+void vmop_handing_set(struct vmop_handing *handing, uint32_t vmm_pid, enum vmop_handing_kind kind)
 {
 	struct queue *queue = find(handing, vmm_pid);
-	if (queue && !is_on)
-		end_queue(queue);
-	if (queue || !is_on)
+	if (queue && queue->kind == kind)
 		return;
-	queue = find(handing, 0);
 	if (queue)
-		queue->samples = calloc(VMOP_HANDING_SAMPLES_MAX, sizeof(*queue->samples));
-	if (queue && queue->samples)
-		queue->vmm_pid = vmm_pid;
+		end_queue(queue);
+	queue = kind != VMOP_HANDING_OFF ? find(handing, 0) : NULL;
+	if (!queue)
+		return;
+	queue->samples = calloc(VMOP_HANDING_SAMPLES_MAX, sizeof(*queue->samples));
+	if (kind == VMOP_HANDING_STACKS)
+		queue->frames = calloc(VMOP_HANDING_FRAMES_MAX, sizeof(*queue->frames));
+	if (!queue->samples || (kind == VMOP_HANDING_STACKS && !queue->frames)) {
+		end_queue(queue);
+		return;
+	}
+	queue->vmm_pid = vmm_pid;
+	queue->kind = kind;
 }
 
-static void take(void *arg, uint32_t vmm_pid, const struct vmop_record *record, int32_t vcpu,
-		 bool is_kernel)
+/* Copy the callers of a sample. What cannot be its caller is cut off: the guest's stack is torn. */
+static void copy_stack(struct queue *queue, const struct vmop_guest_callers *callers,
+		       struct vmop_active_sample *sample)
 {
-	struct queue *queue = vmm_pid ? find(arg, vmm_pid) : NULL;
+	size_t n = vmop_active_count_callers(callers->frames, callers->n, sample->is_kernel);
+	sample->has_stack = true;
+	sample->is_stack_likely = callers->is_likely;
+	sample->stack_end = (uint8_t)(n < callers->n ? VMOP_STACK_TORN : callers->end);
+	sample->first_frame = queue->n_frames;
+	if (n > VMOP_HANDING_FRAMES_MAX - queue->n_frames) {
+		sample->stack_end = VMOP_STACK_TOO_MANY;
+		queue->sums.n_stacks_lost++;
+		return;
+	}
+	sample->n_frames = (uint8_t)n;
+	memcpy(queue->frames + queue->n_frames, callers->frames, n * sizeof(*queue->frames));
+	queue->n_frames += n;
+}
+
+static void take(void *arg, const struct vmop_copied_sample *copied)
+{
+	struct queue *queue = copied->vmm_pid ? find(arg, copied->vmm_pid) : NULL;
+	const struct vmop_record *record = copied->record;
 	const struct vmop_sample *sample = &record->sample;
+	int32_t vcpu = copied->vcpu;
 	if (!queue)
 		return;
 	if (queue->n == VMOP_HANDING_SAMPLES_MAX || sample->event >= VMOP_ACTIVE_EVENTS_MAX) {
@@ -72,15 +105,19 @@ static void take(void *arg, uint32_t vmm_pid, const struct vmop_record *record, 
 	/* A record can come late from its CPU; for the agent times never go back. */
 	if (record->time_ns > queue->last_ns)
 		queue->last_ns = record->time_ns;
-	queue->samples[queue->n++] = (struct vmop_active_sample){
+	struct vmop_active_sample *to = &queue->samples[queue->n++];
+	*to = (struct vmop_active_sample){
 		.time_ns = queue->last_ns,
 		.address = sample->ip,
 		.weight_events = sample->weight_events,
 		.vcpu = vcpu >= 0 && vcpu < VMOP_ACTIVE_NO_VCPU ? (uint32_t)vcpu
 								: VMOP_ACTIVE_NO_VCPU,
 		.event = sample->event,
-		.is_kernel = is_kernel,
+		.is_kernel = copied->is_kernel,
+		.is_nested = copied->is_nested,
 	};
+	if (copied->callers && queue->frames && !copied->is_nested)
+		copy_stack(queue, copied->callers, to);
 }
 
 bool vmop_handing_sums(struct vmop_handing *handing, uint32_t vmm_pid,
@@ -116,8 +153,10 @@ static bool send_batch(const struct vmop_handing *handing, struct queue *queue,
 								       ? handing->complete_ns
 								       : queue->last_ns,
 						.n_lost = queue->sums.n_lost,
-						.n = queue->n - *n_sent};
-	size_t n = vmop_active_batch_encode(&batch, queue->samples + *n_sent, payload, &len_bytes);
+						.n = queue->n - *n_sent,
+						.is_extended = queue->kind != VMOP_HANDING_SAMPLES};
+	size_t n = vmop_active_batch_encode(&batch, queue->samples + *n_sent, queue->frames,
+					    payload, &len_bytes);
 	if (!vmop_active_links_hand(links, queue->vmm_pid, payload, (uint32_t)len_bytes))
 		return false;
 	*n_sent += n;
@@ -126,6 +165,26 @@ static bool send_batch(const struct vmop_handing *handing, struct queue *queue,
 	if (*n_sent == queue->n)
 		queue->last_ns = batch.complete_ns;
 	return true;
+}
+
+/* Remove the first samples and their frames. */
+static void remove_sent(struct queue *queue, size_t n)
+{
+	if (!n)
+		return;
+	queue->n -= n;
+	memmove(queue->samples, queue->samples + n, queue->n * sizeof(*queue->samples));
+	if (!queue->frames)
+		return;
+	uint64_t n_frames = 0;
+	for (size_t i = 0; i < queue->n; i++) {
+		struct vmop_active_sample *sample = &queue->samples[i];
+		memmove(queue->frames + n_frames, queue->frames + sample->first_frame,
+			sample->n_frames * sizeof(*queue->frames));
+		sample->first_frame = n_frames;
+		n_frames += sample->n_frames;
+	}
+	queue->n_frames = n_frames;
 }
 
 bool vmop_handing_send(struct vmop_handing *handing, struct vmop_active_links *links,
@@ -141,7 +200,6 @@ bool vmop_handing_send(struct vmop_handing *handing, struct vmop_active_links *l
 			break;
 		has_room = send_batch(handing, queue, links, &n_sent);
 	}
-	queue->n -= n_sent;
-	memmove(queue->samples, queue->samples + n_sent, queue->n * sizeof(*queue->samples));
+	remove_sent(queue, n_sent);
 	return has_room && !queue->n;
 }

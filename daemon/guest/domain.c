@@ -494,11 +494,13 @@ static struct vmop_error *store_context_note(struct vmop_db *db, const struct vm
 static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop_db *db,
 				       const struct vmop_domain *domain)
 {
+	bool has_uuid = *domain->uuid &&
+			(vmop_domain_id_is_host(domain->id) || !domains->is_read_elsewhere);
 	struct vmop_db_domain row = {
 		.id = domain->id,
 		.kind = domain->kind,
 		.name = domain->name,
-		.uuid = *domain->uuid ? domain->uuid : NULL,
+		.uuid = has_uuid ? domain->uuid : NULL,
 		.vmm_pid = domain->vmm_pid,
 		.vmm = *domain->vmm ? domain->vmm : NULL,
 		.first_seen_ns = domain->first_seen_ns,

@@ -62,7 +62,7 @@ struct vmop_vcpu {
 	struct vmop_vcpu *prev, *next; /* of its domain */
 };
 
-#define VMOP_DOMAIN_NOTE_BYTES 256 /* of a copied note, with the NUL */
+#define VMOP_DOMAIN_NOTE_BYTES 320 /* of a copied note, with the NUL */
 
 struct vmop_domain {
 	struct vmop_domain_id id;
@@ -125,7 +125,8 @@ struct vmop_domains {
 	uint32_t n_watches;
 	uint64_t realtime_ns; /* of the last tick */
 	uint64_t n_refused;
-	bool goes_on; /* see vmop_profiler_options */
+	bool goes_on;		/* see vmop_profiler_options */
+	bool is_read_elsewhere; /* likewise: guests are stored without their UUIDs */
 };
 
 /* ---- the table ---------------------------------------------------------------------- */

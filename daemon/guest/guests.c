@@ -242,6 +242,7 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	struct vmop_held_context kept;
 	/* A state that is there lost its sample. */
 	vmop_guest_states_take(&guests->states, record->sample.cpu, record->sample.tid);
+	guests->has_unwound = false;
 	if (watched)
 		vmop_guest_context_count(watched, context);
 	if (!context)
@@ -254,7 +255,7 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 			   : NULL;
 	if (guests->stacks.mode != VMOP_STACKS_OFF) {
 		unwind(guests, is_current ? watched : NULL, process, context);
-		sample.has_stack = true;
+		guests->has_unwound = sample.has_stack = true;
 		sample.stack_end = (uint8_t)guests->unwound.end;
 		sample.is_likely = guests->unwound.is_likely;
 		sample.n_frames = (uint32_t)guests->unwound.n;
@@ -262,6 +263,11 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	bool has_room = guests->held.n_contexts < guests->held.context_capacity;
 	return vmop_held_samples_add(&guests->held, &sample, has_room ? &kept : NULL,
 				     guests->unwound.frames);
+}
+
+const struct vmop_guest_callers *vmop_guests_callers(const struct vmop_guests *guests)
+{
+	return guests->has_unwound ? &guests->unwound : NULL;
 }
 
 bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *domain,

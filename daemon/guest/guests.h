@@ -104,7 +104,7 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 
 /* The callers of a sample, as the source unwound them. */
 struct vmop_guest_held_frames {
-	const uint64_t *frames; /* innermost first, packed (stacks/sample-unwinder.h) */
+	const uint64_t *frames; /* innermost first, packed (vmop/guest-frame.h) */
 	size_t n;
 	enum vmop_stack_end end;
 };
@@ -113,6 +113,12 @@ struct vmop_guest_held_frames {
 bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *domain,
 			     const struct vmop_sample_key *key, const struct vmop_record *record,
 			     int32_t vcpu, const struct vmop_guest_held_frames *frames);
+
+/*
+ * Return the callers of the sample that vmop_guests_hold got last, also if it found no room for
+ * that; NULL: it has no stack. They are valid until the next call of a function of this header.
+ */
+const struct vmop_guest_callers *vmop_guests_callers(const struct vmop_guests *guests);
 
 /*
  * Keep the state in which a guest left its vCPU, until the next sample of that CPU and thread. For

@@ -33,7 +33,7 @@ struct vmop_held_sample {
 	struct vmop_domain *domain;
 	uint64_t ip, time_ns, weight_events; /* time_ns: CLOCK_MONOTONIC */
 	int32_t vcpu;			     /* -1: not known */
-	/* The frames are the callers, packed (stacks/sample-unwinder.h). */
+	/* The frames are the callers, packed (vmop/guest-frame.h). */
 	bool has_stack;
 	uint8_t stack_end; /* enum vmop_stack_end */
 	bool is_likely;	   /* struct vmop_guest_callers */

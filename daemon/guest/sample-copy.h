@@ -8,13 +8,21 @@
 
 #include "vmop/record.h"
 
-/*
- * Take a sample of a guest's code: the guest's VMM, the vCPU (-1: not known) and the mode. On the
- * per-sample path.
- */
+struct vmop_guest_callers; /* stacks/sample-unwinder.h */
+
+/* A sample of a guest's code, valid only during the call. */
+struct vmop_copied_sample {
+	uint32_t vmm_pid; /* the guest's VMM */
+	int32_t vcpu;	  /* -1: not known */
+	const struct vmop_record *record;
+	const struct vmop_guest_callers *callers; /* NULL: it has no stack */
+	bool is_kernel;
+	bool is_nested; /* the code is that of a guest that this guest ran */
+};
+
 struct vmop_sample_copy {
-	void (*take)(void *arg, uint32_t vmm_pid, const struct vmop_record *record, int32_t vcpu,
-		     bool is_kernel); /* NULL: no one takes them */
+	/* Take a sample. On the per-sample path. NULL: no one takes them. */
+	void (*take)(void *arg, const struct vmop_copied_sample *sample);
 	void *arg;
 };
 

@@ -70,8 +70,9 @@ struct vmop_guests {
 	struct vmop_code_names code_names; /* of generated code */
 	struct vmop_code_store *code;	   /* NULL: no code is stored */
 	struct vmop_guest_callers unwound; /* of the present sample */
-	struct vmop_stack_frames frames;   /* of the sample that is released */
-	struct vmop_guest_states states;   /* with stacks */
+	bool has_unwound;
+	struct vmop_stack_frames frames; /* of the sample that is released */
+	struct vmop_guest_states states; /* with stacks */
 
 	bool has_blocked;	   /* blocked threads are sampled (--off-cpu) */
 	uint64_t n_blocked_missed; /* rounds, of all guests */

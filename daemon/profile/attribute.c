@@ -312,6 +312,8 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	if (capture && attribution->stacks) {
 		attribution->capture = capture;
 		attribution->process = process;
+		if (sample->flags & VMOP_SAMPLE_STACK_LIKELY)
+			location->key.certainty = VMOP_CERTAIN_LIKELY;
 	}
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
@@ -438,6 +440,27 @@ static bool hold_guest_sample(struct vmop_attribution *attribution, const struct
 				       owner->vcpu, &frames);
 }
 
+/* Pass a copy of an active guest's sample to who takes them, after the sample was held. */
+static void copy_sample(const struct vmop_attribution *attribution,
+			const struct vmop_sample_owner *owner, const struct vmop_record *record,
+			const struct vmop_stack_capture *capture)
+{
+	const struct vmop_sample_copy *copy = &attribution->copy;
+	const struct vmop_guest_context *context = capture ? capture->guest : NULL;
+	if (!copy->take || owner->domain->kind != VMOP_DOMAIN_ACTIVE ||
+	    record->sample.flags & VMOP_SAMPLE_NO_IP)
+		return;
+	const struct vmop_copied_sample sample = {
+		.vmm_pid = owner->domain->vmm_pid,
+		.vcpu = owner->vcpu,
+		.record = record,
+		.callers = attribution->guests ? vmop_guests_callers(attribution->guests) : NULL,
+		.is_kernel = owner->is_kernel,
+		.is_nested = context && context->gap == VMOP_GUEST_GAP_NESTED,
+	};
+	copy->take(copy->arg, &sample);
+}
+
 static void guest_sample(struct vmop_attribution *attribution, struct location *location,
 			 const struct vmop_sample_owner *owner, const struct vmop_record *record,
 			 const struct vmop_stack_capture *capture)
@@ -451,14 +474,12 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 		vmop_domain_count_kernel(domain);
 	else
 		vmop_domain_count_user(domain);
-	if (attribution->copy.take && domain->kind == VMOP_DOMAIN_ACTIVE &&
-	    !(sample->flags & VMOP_SAMPLE_NO_IP))
-		attribution->copy.take(attribution->copy.arg, domain->vmm_pid, record, owner->vcpu,
-				       owner->is_kernel);
 	if (sample->flags & VMOP_SAMPLE_NO_IP && vmop_domain_is_read(domain))
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
-	if (vmop_domain_is_read(domain) && attribution->guests &&
-	    hold_guest_sample(attribution, location, owner, record, capture))
+	bool is_held = vmop_domain_is_read(domain) && attribution->guests &&
+		       hold_guest_sample(attribution, location, owner, record, capture);
+	copy_sample(attribution, owner, record, capture);
+	if (is_held)
 		return;
 	if (vmop_domain_is_read(domain))
 		locate_guest(attribution, location, domain, sample);

@@ -267,8 +267,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_domains_init(&profiler->domains, profiler->root, options->given_uuid,
 					&profiler->images, &profiler->processes,
 					&profiler->passive);
-	if (!err)
+	if (!err) {
 		profiler->domains.goes_on = options->goes_on;
+		profiler->domains.is_read_elsewhere = options->is_read_elsewhere;
+	}
 	if (!err)
 		err = vmop_domain_provider_create(options, profiler->source, &profiler->domains,
 						  &profiler->provider);

@@ -8,9 +8,9 @@
 
 #include "libutil/parse.h"
 
-static const char kind[] = "host";
+static const char kind[] = "host", with_stacks[] = "stacks";
 
-char *vmop_handed_events_format(const struct vmop_source *source)
+char *vmop_handed_events_format(const struct vmop_source *source, bool has_stacks)
 {
 	char *text = NULL;
 	size_t len;
@@ -18,6 +18,8 @@ char *vmop_handed_events_format(const struct vmop_source *source)
 	if (!out)
 		return NULL;
 	fputs(kind, out);
+	if (has_stacks)
+		fprintf(out, " %s", with_stacks);
 	for (size_t i = 0; i < vmop_source_n_events(source); i++) {
 		const struct vmop_event_info *info = vmop_source_event(source, i);
 		fprintf(out, " %" PRIu64 ":%" PRIu64 ":%s:%s", info->period_events,
@@ -61,7 +63,11 @@ struct vmop_error *vmop_handed_events_parse(const char *text, struct vmop_handed
 		return &vmop_error_no_memory;
 	char *rest = ret->text, *word = strsep(&rest, " ");
 	bool is_whole = vmop_handed_events_are(text);
-	while (is_whole && (word = strsep(&rest, " ")))
+	word = strsep(&rest, " ");
+	ret->has_stacks = word && !strcmp(word, with_stacks);
+	if (ret->has_stacks)
+		word = strsep(&rest, " ");
+	for (; is_whole && word; word = strsep(&rest, " "))
 		is_whole = ret->n < VMOP_ACTIVE_EVENTS_MAX && take_event(word, &ret->at[ret->n++]);
 	return is_whole && ret->n ? NULL
 				  : vmop_error_new(VMOP_ERROR_CANT,

@@ -14,7 +14,9 @@ struct vmop_error *vmop_handed_feed_create(const char *text, struct vmop_handed_
 	feed->host_time_fd = vmop_host_time_open("");
 	struct vmop_error *err = vmop_handed_events_parse(text, &feed->events);
 	feed->samples = calloc(VMOP_HANDED_SAMPLES_MAX, sizeof(*feed->samples));
-	if (!feed->samples)
+	if (feed->events.has_stacks)
+		feed->frames = calloc(VMOP_HANDED_FRAMES_MAX, sizeof(*feed->frames));
+	if (!feed->samples || (feed->events.has_stacks && !feed->frames))
 		err = vmop_error_first(err, &vmop_error_no_memory);
 	if (err) {
 		vmop_handed_feed_destroy(feed);
@@ -32,17 +34,39 @@ void vmop_handed_feed_destroy(struct vmop_handed_feed *feed)
 		close(feed->host_time_fd);
 	vmop_handed_events_deinit(&feed->events);
 	free(feed->samples);
+	free(feed->frames);
 	free(feed);
 }
 
-static void put(struct vmop_handed_feed *feed, const struct vmop_active_sample *sample)
+/* Keep the stack of a sample, if there is room for it. */
+static void put_stack(struct vmop_handed_feed *feed, const uint64_t *frames,
+		      struct vmop_active_sample *sample)
 {
+	uint64_t n_free = VMOP_HANDED_FRAMES_MAX - (feed->n_frames_put - feed->n_frames_taken);
+	if (sample->n_frames > n_free) {
+		sample->n_frames = 0;
+		sample->stack_end = VMOP_STACK_TOO_MANY;
+		feed->n_stacks_dropped++;
+	}
+	sample->first_frame = feed->n_frames_put;
+	for (size_t i = 0; i < sample->n_frames; i++)
+		feed->frames[feed->n_frames_put++ % VMOP_HANDED_FRAMES_MAX] = frames[i];
+}
+
+static void put(struct vmop_handed_feed *feed, const uint64_t *frames,
+		const struct vmop_active_sample *sample)
+{
+	struct vmop_active_sample *to = &feed->samples[feed->n_put % VMOP_HANDED_SAMPLES_MAX];
 	feed->counts.n_received++;
 	feed->last_ns = sample->time_ns;
-	if (feed->n_put - feed->n_taken == VMOP_HANDED_SAMPLES_MAX)
+	if (feed->n_put - feed->n_taken == VMOP_HANDED_SAMPLES_MAX) {
 		feed->counts.n_dropped++;
-	else
-		feed->samples[feed->n_put++ % VMOP_HANDED_SAMPLES_MAX] = *sample;
+		return;
+	}
+	*to = *sample;
+	if (to->has_stack)
+		put_stack(feed, frames, to);
+	feed->n_put++;
 }
 
 bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payload, size_t len_bytes)
@@ -55,9 +79,10 @@ bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payloa
 	    batch.complete_ns < feed->complete_ns || batch.n_lost < feed->n_lost)
 		return false;
 	while ((outcome = vmop_active_batch_next(&reader, &sample)) == VMOP_ACTIVE_BATCH_SAMPLE) {
-		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns)
+		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns ||
+		    (sample.has_stack && !feed->frames))
 			return false;
-		put(feed, &sample);
+		put(feed, reader.frames, &sample);
 	}
 	feed->complete_ns = batch.complete_ns;
 	feed->n_lost = batch.n_lost;
@@ -98,7 +123,17 @@ const struct vmop_active_sample *vmop_handed_feed_peek(const struct vmop_handed_
 		       : &feed->samples[feed->n_taken % VMOP_HANDED_SAMPLES_MAX];
 }
 
+uint64_t vmop_handed_feed_frame(const struct vmop_handed_feed *feed,
+				const struct vmop_active_sample *sample, size_t i)
+{
+	return feed->frames[(sample->first_frame + i) % VMOP_HANDED_FRAMES_MAX];
+}
+
 void vmop_handed_feed_take(struct vmop_handed_feed *feed)
 {
+	feed->n_frames_taken += vmop_handed_feed_peek(feed)->n_frames;
 	feed->n_taken++;
+	/* Without frames, begin again with the pages that were used before. */
+	if (feed->n_frames_taken == feed->n_frames_put)
+		feed->n_frames_put = feed->n_frames_taken = 0;
 }

@@ -11,6 +11,7 @@
 #include "hv-interface/handed/turns.h"
 #include "hv-interface/perf/perf.h"
 #include "libutil/clock.h"
+#include "vmop/guest-frame.h"
 
 #define DRAIN_INTERVAL_NS (100 * VMOP_NS_PER_MS)
 
@@ -28,6 +29,8 @@ struct handed_source {
 	uint64_t n_lost_reported;
 	uint64_t last_ns;	      /* time of the last delivered record */
 	const struct vmop_sink *sink; /* of the current drain */
+	/* The present sample and its callers. */
+	uint64_t kernel_frames[1 + VMOP_STACK_FRAMES_MAX], user_frames[1 + VMOP_STACK_FRAMES_MAX];
 };
 
 static struct handed_source *to_handed(struct vmop_source *source)
@@ -138,13 +141,16 @@ static struct vmop_error *handed_stop(struct vmop_source *source)
 
 /* ---- draining -------------------------------------------------------------------------- */
 
-/* Deliver a record, at its own time or at that of the last record. */
-static void deliver(struct handed_source *handed, struct vmop_record *record)
+/*
+ * Deliver a record, at its own time or at that of the last record. stack: of a sample; NULL: none.
+ */
+static void deliver(struct handed_source *handed, struct vmop_record *record,
+		    const struct vmop_stack_capture *stack)
 {
 	if (record->time_ns < handed->last_ns)
 		record->time_ns = handed->last_ns;
 	handed->last_ns = record->time_ns;
-	handed->sink->record(handed->sink->arg, record, NULL);
+	handed->sink->record(handed->sink->arg, record, stack);
 }
 
 static void count_class(struct vmop_active_ask *counts, uint32_t pid)
@@ -154,14 +160,68 @@ static void count_class(struct vmop_active_ask *counts, uint32_t pid)
 	counts->n_unplaced += pid == VMOP_PID_NO_TASK;
 }
 
+/* Add a caller to a stack. */
+static void add_frame(struct handed_source *handed, uint64_t frame,
+		      struct vmop_stack_capture *stack)
+{
+	/* Readers of stacks look one byte before a return address for the call. */
+	uint64_t address = vmop_guest_frame_address(frame) + vmop_guest_frame_is_interrupted(frame);
+	if (vmop_guest_frame_is_kernel(frame))
+		handed->kernel_frames[stack->n_kernel_frames++] = address;
+	else if (stack->n_user_frames)
+		handed->user_frames[stack->n_user_frames++] = address;
+	else /* the instruction that entered the kernel */
+		handed->user_frames[stack->n_user_frames++] = vmop_guest_frame_address(frame);
+}
+
+/* Set *ret to the stack of a sample. has_process: it is certain whose user frames they are. */
+static void take_stack(struct handed_source *handed, const struct vmop_active_sample *sample,
+		       bool has_process, struct vmop_stack_capture *ret)
+{
+	*ret = (struct vmop_stack_capture){
+		.kernel_frames = handed->kernel_frames,
+		.user_frames = handed->user_frames,
+		.user_end = (enum vmop_stack_end)sample->stack_end,
+	};
+	if (sample->is_kernel)
+		handed->kernel_frames[ret->n_kernel_frames++] = sample->address;
+	else if (has_process)
+		handed->user_frames[ret->n_user_frames++] = sample->address;
+	for (size_t i = 0; i < sample->n_frames; i++) {
+		uint64_t frame = vmop_handed_feed_frame(handed->feed, sample, i);
+		if (!has_process && !vmop_guest_frame_is_kernel(frame)) {
+			ret->user_end = VMOP_STACK_NOT_RECORDED;
+			return;
+		}
+		add_frame(handed, frame, ret);
+	}
+}
+
+/*
+ * Return the flags of a sample. Code of a nested guest ran in the task, a thread of its VMM; where
+ * that is not certain, the address is of no known code.
+ */
+static uint16_t flags_of(const struct vmop_active_sample *sample, bool has_process)
+{
+	uint16_t flags = sample->is_kernel ? VMOP_SAMPLE_KERNEL : VMOP_SAMPLE_USER;
+	if (sample->is_stack_likely)
+		flags |= VMOP_SAMPLE_STACK_LIKELY;
+	if (sample->is_nested)
+		flags |= has_process ? VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN
+				     : VMOP_SAMPLE_NO_IP;
+	return flags;
+}
+
 /* Deliver a sample of that time of this guest, with the task that ran. */
 static void place(struct handed_source *handed, const struct vmop_active_sample *sample,
 		  uint64_t time_ns, uint64_t error_ns)
 {
 	uint32_t tid = 0, pid = VMOP_PID_NO_TASK;
+	struct vmop_stack_capture stack;
 	if (sample->vcpu < handed->n_cpus)
 		pid = vmop_handed_turns_find(&handed->turns[sample->vcpu], time_ns, error_ns,
 					     sample->is_kernel, &tid);
+	bool has_process = vmop_pid_is_process(pid);
 	count_class(&handed->feed->counts, pid);
 	struct vmop_record record = {
 		.type = VMOP_RECORD_SAMPLE,
@@ -169,14 +229,16 @@ static void place(struct handed_source *handed, const struct vmop_active_sample 
 		.sample = {.ip = sample->address,
 			   .weight_events = sample->weight_events,
 			   .pid = pid,
-			   .tid = vmop_pid_is_process(pid) ? tid : pid,
+			   .tid = has_process ? tid : pid,
 			   .cpu = sample->vcpu,
 			   .event = sample->event,
-			   .flags = sample->is_kernel ? VMOP_SAMPLE_KERNEL : VMOP_SAMPLE_USER},
+			   .flags = flags_of(sample, has_process)},
 	};
+	if (sample->has_stack)
+		take_stack(handed, sample, has_process, &stack);
 	handed->n_samples++;
 	handed->n_records++;
-	deliver(handed, &record);
+	deliver(handed, &record, sample->has_stack ? &stack : NULL);
 }
 
 /*
@@ -221,7 +283,7 @@ static void take_side_band(void *arg, const struct vmop_record *record,
 		return;
 	if (record->type == VMOP_RECORD_LOST && record->lost.cpu < handed->n_cpus)
 		vmop_handed_turns_break(&handed->turns[record->lost.cpu], record->time_ns);
-	deliver(handed, &copy);
+	deliver(handed, &copy, NULL);
 }
 
 /* Deliver the number of samples that were lost on the host, or here, since the last time. */
@@ -237,7 +299,7 @@ static void report_lost(struct handed_source *handed)
 		return;
 	handed->n_lost_reported = n_lost;
 	handed->n_records++;
-	deliver(handed, &record);
+	deliver(handed, &record, NULL);
 }
 
 /* Return the time of this guest up to which all samples are here, or no longer awaited. */
@@ -306,6 +368,16 @@ static void handed_stats(const struct vmop_source *source, struct vmop_source_st
 	ret->lost_records += handed->n_lost_reported;
 }
 
+static const struct vmop_stack_options *handed_stacks(const struct vmop_source *source,
+						      const char **ret_note)
+{
+	static const struct vmop_stack_options handed = {.mode = VMOP_STACKS_HANDED,
+							 .max_frames = VMOP_STACK_FRAMES_MAX};
+	static const struct vmop_stack_options none = {.mode = VMOP_STACKS_OFF};
+	(void)ret_note;
+	return to_const(source)->feed->events.has_stacks ? &handed : &none;
+}
+
 const struct vmop_source_ops vmop_source_handed_ops = {
 	.name = "handed",
 	.open = handed_open,
@@ -318,4 +390,5 @@ const struct vmop_source_ops vmop_source_handed_ops = {
 	.n_events = handed_n_events,
 	.event = handed_event,
 	.stats = handed_stats,
+	.stacks = handed_stacks,
 };

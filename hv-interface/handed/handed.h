@@ -14,8 +14,10 @@
  * Records wait until the host's samples up to their time are there, at most two seconds. A sample
  * that comes later still finds its task, but the mappings may be newer ones.
  *
- * The host numbers vCPUs from 0, as this guest's kernel numbers its CPUs. The host's samples have
- * no stacks. A sample whose task is not certain has one of the pids in vmop/record.h.
+ * The host numbers vCPUs from 0, as this guest's kernel numbers its CPUs. A sample whose task is
+ * not certain has one of the pids in vmop/record.h. Where the host records call stacks, a sample
+ * has the addresses of its callers, as if this guest's kernel had unwound them. User frames of an
+ * uncertain task are left out. Samples of guests that this guest runs itself are theirs.
  */
 #ifndef VMOP_HV_INTERFACE_HANDED_HANDED_H
 #define VMOP_HV_INTERFACE_HANDED_HANDED_H

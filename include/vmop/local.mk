@@ -2,6 +2,7 @@
 noinst_HEADERS = \
 	include/vmop/domain.h \
 	include/vmop/guest-context.h \
+	include/vmop/guest-frame.h \
 	include/vmop/guest-numbers.h \
 	include/vmop/ids.h \
 	include/vmop/record.h \

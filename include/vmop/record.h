@@ -48,6 +48,7 @@ enum vmop_sample_flags {
 	VMOP_SAMPLE_NO_IP = 1 << 4,	 /* opaque guest: no instruction pointer */
 	VMOP_SAMPLE_EXACT_IP = 1 << 5,	 /* no skid (PERF_RECORD_MISC_EXACT_IP) */
 	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* in a guest: KERNEL or USER is certain, whatever ip is */
+	VMOP_SAMPLE_STACK_LIKELY = 1 << 7, /* its stack is likely, not certain */
 };
 
 /* The domain of the sample is unknown to the source (perf in Xen's dom0). */

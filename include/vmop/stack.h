@@ -40,9 +40,10 @@ enum vmop_stack_mode {
 	VMOP_STACKS_OFF = 0,
 	VMOP_STACKS_KERNEL, /* kernel frames only */
 	VMOP_STACKS_FP, /* kernel frames, and user frames that the kernel finds by frame pointers */
-	VMOP_STACKS_CFI,   /* kernel frames, user registers and a copy of the user stack */
-	VMOP_STACKS_BPF,   /* user frames found in the kernel by unwind tables, else as with CFI */
-	VMOP_STACKS_DEFER, /* user frames found by the kernel at the return to user mode */
+	VMOP_STACKS_CFI,    /* kernel frames, user registers and a copy of the user stack */
+	VMOP_STACKS_BPF,    /* user frames found in the kernel by unwind tables, else as with CFI */
+	VMOP_STACKS_DEFER,  /* user frames found by the kernel at the return to user mode */
+	VMOP_STACKS_HANDED, /* as the KVM host of this guest unwound them; no set-up asks for it */
 };
 
 /*
@@ -91,7 +92,8 @@ struct vmop_stack_capture {
 	size_t n_kernel_frames;
 	/*
 	 * Addresses in user code that the kernel unwound (frame pointers, BPF, deferred callchain),
-	 * innermost first: the interrupted one, or that of the system call, then return addresses.
+	 * or this guest's host, innermost first: the interrupted one, or that of the system call,
+	 * then return addresses.
 	 */
 	const uint64_t *user_frames;
 	size_t n_user_frames;

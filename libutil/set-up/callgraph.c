@@ -7,10 +7,12 @@
 #include "libutil/setup-key.h"
 
 static const char *const words[] = {
-	[VMOP_STACKS_OFF] = "off", [VMOP_STACKS_KERNEL] = "kernel", [VMOP_STACKS_FP] = "fp",
-	[VMOP_STACKS_CFI] = "cfi", [VMOP_STACKS_BPF] = "bpf",	    [VMOP_STACKS_DEFER] = "defer",
+	[VMOP_STACKS_OFF] = "off",	 [VMOP_STACKS_KERNEL] = "kernel",
+	[VMOP_STACKS_FP] = "fp",	 [VMOP_STACKS_CFI] = "cfi",
+	[VMOP_STACKS_BPF] = "bpf",	 [VMOP_STACKS_DEFER] = "defer",
+	[VMOP_STACKS_HANDED] = "handed",
 };
-#define N_WORDS (sizeof(words) / sizeof(words[0]))
+#define N_WORDS VMOP_STACKS_HANDED /* that a user can give */
 
 /* CFI, or BPF where copies would be too much: vmop_stack_options.may_use_bpf. */
 static const char automatic[] = "auto";

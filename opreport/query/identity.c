@@ -286,12 +286,6 @@ static void choose_names(const struct vmop_catalog *catalog)
 	}
 }
 
-static int compare_shown(const void *a, const void *b)
-{
-	const struct vmop_domain_item *x = *(void *const *)a, *y = *(void *const *)b;
-	return compare_items(x, y, strcmp(x->name, y->name));
-}
-
 static struct vmop_error *rename_domain(struct vmop_catalog *catalog,
 					struct vmop_domain_item *domain, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -307,6 +301,64 @@ static struct vmop_error *rename_domain(struct vmop_catalog *catalog,
 	va_end(args);
 	domain->name = name ? vmop_arena_text(&catalog->arena, name) : NULL;
 	return domain->name ? NULL : &vmop_error_no_memory;
+}
+
+/* The depth of nested guests in a name. A damaged file can claim more, or a circle. */
+#define NESTED_MAX 4
+
+/*
+ * Return the item that names the guest in which a guest ran, or NULL: it ran on a host. naming: by
+ * row, the index of the item that names the guest; 0: the row is no guest.
+ */
+static const struct vmop_domain_item *outer_of(const struct vmop_catalog *catalog,
+					       const uint32_t *naming,
+					       const struct vmop_domain_item *guest)
+{
+	const struct vmop_domain_item *host = host_of(catalog, guest->session);
+	if (!host || row_of(catalog, host)->is_host || !naming[host->row])
+		return NULL;
+	return vmop_catalog_domain(catalog, naming[host->row]);
+}
+
+/* Put the names of the guests in which a guest ran before its own: "web1/inner". */
+static struct vmop_error *name_nested(struct vmop_catalog *catalog, const uint32_t *naming,
+				      struct vmop_domain_item *row)
+{
+	const char *names[NESTED_MAX]; /* innermost first */
+	size_t n = 0;
+	const struct vmop_domain_item *guest = vmop_catalog_domain(catalog, naming[row->row]);
+	for (; guest && n < NESTED_MAX; guest = outer_of(catalog, naming, guest))
+		names[n++] = guest->own_name;
+	struct vmop_error *err = NULL;
+	const char *name = names[--n];
+	while (n && !err) {
+		err = rename_domain(catalog, row, "%s/%s", name, names[--n]);
+		name = row->name;
+	}
+	return err;
+}
+
+/* Name the guests that active guests ran themselves, as their own sessions have them. */
+static struct vmop_error *name_all_nested(struct vmop_catalog *catalog)
+{
+	_cleanup_free_ uint32_t *naming = calloc(catalog->domains.n, sizeof(*naming));
+	struct vmop_error *err = naming ? NULL : &vmop_error_no_memory;
+	for (size_t i = catalog->domains.n; i-- > 1 && !err;) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		if (!is_host_item(domain) && domain->kind != VMOP_DOMAIN_HYPERVISOR &&
+		    strcmp(domain->own_name, VMOP_DOMAIN_SOME_NAME) != 0)
+			naming[domain->row] = (uint32_t)i;
+	}
+	for (size_t i = 1; i < catalog->domains.n && !err; i++)
+		if (naming[i])
+			err = name_nested(catalog, naming, vmop_catalog_domain(catalog, i));
+	return err;
+}
+
+static int compare_shown(const void *a, const void *b)
+{
+	const struct vmop_domain_item *x = *(void *const *)a, *y = *(void *const *)b;
+	return compare_items(x, y, strcmp(x->name, y->name));
 }
 
 static bool are_of_different_sessions(struct vmop_domain_item *const *list, size_t n)
@@ -489,7 +541,10 @@ static struct vmop_error *unify(struct vmop_catalog *catalog, struct vmop_domain
 	if (err)
 		return err;
 	choose_names(catalog);
-	err = tell_apart(catalog, list);
+	if (catalog->n_sessions > 1)
+		err = name_all_nested(catalog);
+	if (!err)
+		err = tell_apart(catalog, list);
 	for (size_t i = 1; i < catalog->domains.n && !err; i++) {
 		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
 		domain->name = row_of(catalog, domain)->name;

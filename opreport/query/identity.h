@@ -9,6 +9,9 @@
  *     name ran at the same time.  If two did, the VMM's pid distinguishes them.
  * Domain 0 of a guest's own session has the guest's UUID, so it is the guest of its host's session.
  *
+ * A guest that another guest ran, and that only the latter's own session has, is named after both:
+ * "web1/inner".
+ *
  * A guest that was shut down and started again is one domain with several lives.  The VMM's pid
  * identifies a life: the same pid in two sessions is the same life.
  */

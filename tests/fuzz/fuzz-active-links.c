@@ -134,10 +134,16 @@ static void put_filled(struct scene *scene, unsigned type, const uint8_t *payloa
 static void hand_over(struct scene *scene, size_t n)
 {
 	struct vmop_active_sample samples[256] = {{.address = 1}};
-	const struct vmop_active_batch batch = {.complete_ns = scene->now_ns, .n = n};
+	const uint64_t frames[] = {0x401000, 0x402000};
+	const struct vmop_active_batch batch = {
+		.complete_ns = scene->now_ns,
+		.n = n,
+		.is_extended = vmop_active_group_takes_stacks(scene->group, VMM)};
+	samples[0].has_stack = true;
+	samples[0].n_frames = 2;
 	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
 	size_t len;
-	vmop_active_batch_encode(&batch, samples, bytes, &len);
+	vmop_active_batch_encode(&batch, samples, frames, bytes, &len);
 	vmop_active_links_hand(scene->links, VMM, bytes, (uint32_t)len);
 }
 
@@ -210,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	check(!vmop_active_links_create(-1, &scene->links));
 	check(!vmop_active_group_create(vmop_active_links_opener(scene->links), "default",
 					&scene->group));
+	check(!vmop_active_group_set_stacks(scene->group, "host stacks 1:0:ns:x"));
 	vmop_active_group_set_independent(scene->group);
 	const struct vmop_active_links_clock clock = {.read = read_clock, .arg = scene};
 	vmop_active_links_set_clock(scene->links, &clock);

@@ -38,7 +38,20 @@ is "a guest's own session instead" "$(samples g1 session:host,g1)" -eq $((6600 +
 is "either way round" "$(samples g1 session:g1,host)" -eq $((6600 + 26670))
 is "the host is what it was" "$(samples host session:host,g1)" -eq "$(samples host session:host)"
 is "sessions given one by one" "$(samples g1 session:host session:g1)" -eq $((6600 + 26670))
-is "the guest's guest" "$(samples n1 session:host,g1)" -eq 3300
+is "the guest's guest" "$(samples g1/n1 session:host,g1)" -eq 3300
+is "either way round" "$(samples g1/n1 session:g1,host)" -eq 3300
+is "in the guest's own session" "$(samples n1 session:g1)" -eq 3300
+is "its own name selects it" "$(samples g1/n1 session:host,g1 domain:n1)" -eq 3300
+is "the whole name selects it" "$(samples g1/n1 session:host,g1 domain:g1/n1)" -eq 3300
+is "the outer guest's name does not" "$(samples g1/n1 session:host,g1 domain:g1)" -eq 0
+
+# all ARGUMENT...: print the sum of the samples of all domains.
+all() {
+	report --by=domain --accounting=cpu --format=csv "$@" |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { sum += $at["samples"] } END { print sum + 0 }'
+}
+is "no sample is counted twice" "$(all session:host,g1)" -eq $(($(all session:host) - 6600 + $(all session:g1)))
+
 is "a path among them" "$(samples host session:host,"$sessions/nextday.vmop")" -gt \
 	"$(samples host session:host)"
 is "two hosts" "$(samples beta session:host,beta)" -gt 17000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Packed frames of guests (stacks/sample-unwinder.h) become images and offsets.
+ * Packed frames of guests (vmop/guest-frame.h) become images and offsets.
  *
  * All functions belong to the sampling thread.
  */

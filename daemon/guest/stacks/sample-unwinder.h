@@ -21,31 +21,13 @@
 #include "daemon/guest/view.h"
 #include "libutil/error.h"
 #include "vmop/guest-context.h"
+#include "vmop/guest-frame.h"
 #include "vmop/ids.h"
 #include "vmop/stack.h"
 
 struct vmop_guest_sample_unwinder;
 struct vmop_guest_watch;
 struct vmop_images;
-
-/*
- * A frame in one word: the kernel's addresses have bit 63, and a frame whose bit 62 differs from
- * bit 63 is an instruction that was interrupted, not a return address.
- */
-static inline uint64_t vmop_guest_frame_pack(uint64_t address, bool is_interrupted)
-{
-	return is_interrupted ? address ^ UINT64_C(1) << 62 : address;
-}
-
-static inline bool vmop_guest_frame_is_interrupted(uint64_t frame)
-{
-	return (frame >> 62 & 1) != frame >> 63;
-}
-
-static inline uint64_t vmop_guest_frame_address(uint64_t frame)
-{
-	return vmop_guest_frame_is_interrupted(frame) ? frame ^ UINT64_C(1) << 62 : frame;
-}
 
 struct vmop_guest_callers {
 	/* Packed, innermost first, without the sampled address itself; kernel frames, then user. */

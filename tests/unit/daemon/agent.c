@@ -6,7 +6,9 @@
  */
 #include <cmocka.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +20,7 @@
 #include "daemon/active/links.h"
 #include "daemon/agent.h"
 #include "daemon/guest/identify.h"
+#include "daemon/guest/stacks/sample-unwinder.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-group.h"
 #include "hv-interface/active-peer.h"
@@ -572,30 +575,65 @@ struct handing_host {
 	struct vmop_active_links *links;
 	struct vmop_active_group *group;
 	struct vmop_handing *handing;
+	bool has_stacks;
 };
+
+static void add_caller(uint64_t frame, struct vmop_guest_callers *callers)
+{
+	if (callers->n < VMOP_STACK_FRAMES_MAX)
+		callers->frames[callers->n++] = frame;
+}
+
+/* Make the callers of a guest's sample from what this kernel unwound. */
+static void take_callers(const struct vmop_stack_capture *stack, bool is_kernel,
+			 struct vmop_guest_callers *ret)
+{
+	ret->n = 0;
+	ret->end = VMOP_STACK_COMPLETE;
+	ret->is_likely = false;
+	for (size_t i = 1; i < stack->n_kernel_frames; i++)
+		add_caller(stack->kernel_frames[i], ret);
+	for (size_t i = !is_kernel; i < stack->n_user_frames; i++)
+		add_caller(vmop_guest_frame_pack(stack->user_frames[i], !i), ret);
+}
 
 static void hand_over(void *arg, const struct vmop_record *record,
 		      const struct vmop_stack_capture *stack)
 {
 	const struct vmop_sample_copy copy = vmop_handing_copy(arg);
 	const struct vmop_sample *sample = &record->sample;
-	(void)stack;
-	if (record->type == VMOP_RECORD_SAMPLE && !(sample->flags & VMOP_SAMPLE_GUEST))
-		copy.take(copy.arg, VMM, record, (int32_t)sample->cpu,
-			  !(sample->flags & VMOP_SAMPLE_USER));
+	bool is_kernel = !(sample->flags & VMOP_SAMPLE_USER);
+	struct vmop_guest_callers callers;
+	if (record->type != VMOP_RECORD_SAMPLE || sample->flags & VMOP_SAMPLE_GUEST)
+		return;
+	if (stack)
+		take_callers(stack, is_kernel, &callers);
+	const struct vmop_copied_sample copied = {.vmm_pid = VMM,
+						  .vcpu = (int32_t)sample->cpu,
+						  .record = record,
+						  .callers = stack ? &callers : NULL,
+						  .is_kernel = is_kernel};
+	copy.take(copy.arg, &copied);
 }
 
-static int open_handing_host(struct handing_host *host, int fd)
+static int open_handing_host(struct handing_host *host, int fd, bool has_stacks)
 {
 	static const struct vmop_active_links_clock clock = {.read = read_clock};
 	struct vmop_event_request request;
-	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
+	const struct vmop_source_setup setup = {
+		.events = &request,
+		.n_events = 1,
+		.stacks = {.mode = has_stacks ? VMOP_STACKS_FP : VMOP_STACKS_OFF,
+			   .max_frames = VMOP_STACK_FRAMES_MAX}};
+	host->has_stacks = has_stacks;
 	if (vmop_event_request_parse("cpu-clock:1000Hz", &request) ||
 	    vmop_source_open(vmop_source_find("perf"), &setup, &host->source) ||
 	    vmop_active_links_create(-1, &host->links) || vmop_handing_create(&host->handing))
 		return 1;
-	_cleanup_free_ char *events = vmop_handed_events_format(host->source);
-	if (vmop_active_group_create(vmop_active_links_opener(host->links), events, &host->group))
+	_cleanup_free_ char *events = vmop_handed_events_format(host->source, false);
+	_cleanup_free_ char *with_stacks = vmop_handed_events_format(host->source, true);
+	if (vmop_active_group_create(vmop_active_links_opener(host->links), events, &host->group) ||
+	    (has_stacks && vmop_active_group_set_stacks(host->group, with_stacks)))
 		return 1;
 	vmop_active_group_set_independent(host->group);
 	vmop_active_links_set_clock(host->links, &clock);
@@ -613,19 +651,23 @@ static void handing_host_looks(struct handing_host *host)
 	accept_agent(host->links);
 	vmop_active_group_check(host->group);
 	vmop_active_group_want(host->group, &vmm, vmop_active_links_has(host->links, VMM));
+	bool is_there = vmop_active_group_presence(host->group, VMM) == VMOP_ACTIVE_THERE;
+	bool has_stacks = vmop_active_group_has_stacks(host->group, VMM);
 	vmop_handing_set(host->handing, VMM,
-			 vmop_active_group_presence(host->group, VMM) == VMOP_ACTIVE_THERE);
+			 !is_there    ? VMOP_HANDING_OFF
+			 : has_stacks ? VMOP_HANDING_STACKS
+				      : VMOP_HANDING_SAMPLES);
 	vmop_error_destroy(vmop_source_drain(host->source, up_to_ns, &sink, NULL));
 	vmop_handing_complete(host->handing, up_to_ns);
 	vmop_handing_send(host->handing, host->links, VMM);
 }
 
 /* Hand samples over until the agent has some hundred; nearly all must have a task. */
-static int play_handing_host(int fd)
+static int play_host_of(int fd, bool has_stacks)
 {
 	struct handing_host host;
 	struct vmop_active_ask ask = {0};
-	if (open_handing_host(&host, fd))
+	if (open_handing_host(&host, fd, has_stacks))
 		return 1;
 	for (unsigned i = 0; i < 1000 && ask.n_received < 500; i++) {
 		handing_host_looks(&host);
@@ -647,6 +689,143 @@ static int play_handing_host(int fd)
 	vmop_active_links_destroy(host.links);
 	vmop_source_close(host.source);
 	return 0;
+}
+
+static int play_handing_host(int fd)
+{
+	return play_host_of(fd, false);
+}
+
+static int play_host_with_stacks(int fd)
+{
+	return play_host_of(fd, true);
+}
+
+/* ---- a known call path ------------------------------------------------------------------- */
+
+/* Their code is shorter than that, so that an address shows which of them it is in. */
+#define FUNCTION_BYTES 512
+#define FUNCTION __attribute__((noinline, aligned(FUNCTION_BYTES)))
+
+static volatile unsigned long sink;
+
+FUNCTION static void leaf(void)
+{
+	for (unsigned i = 0; i < 10000; i++)
+		sink += i;
+}
+
+FUNCTION static void middle(void)
+{
+	leaf();
+	sink++; /* the call is not the last one, which could become a jump */
+}
+
+FUNCTION static void outer(void)
+{
+	middle();
+	sink++;
+}
+
+/* Begin a process that runs in leaf. */
+static pid_t begin_load(void)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		outer();
+}
+
+/* Return the offset of a function in this program's file. */
+static uint64_t offset_of(void (*function)(void))
+{
+	uint64_t address = (uint64_t)function, offset = 0;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	assert_non_null(maps);
+	while (!offset && fgets(line, sizeof(line), maps)) {
+		unsigned long start, end, at;
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &at) == 3 && address >= start &&
+		    address < end)
+			offset = address - start + at;
+	}
+	fclose(maps);
+	return offset;
+}
+
+/*
+ * Samples of the load in its leaf; those of them with a stack, and with the caller in it that has a
+ * frame pointer: leaf has no frame of its own, so that its caller cannot be found.
+ */
+struct load_sums {
+	struct vmop_db_stacks *stacks;
+	struct vmop_image_id image; /* this program */
+	uint64_t n_leaf, n_stacks, n_with_caller;
+};
+
+static struct vmop_error *find_own_image(void *arg, const struct vmop_db_image *image)
+{
+	struct load_sums *sums = arg;
+	char own[512];
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	assert_true(len > 0);
+	own[len] = 0;
+	if (!strcmp(image->name, own))
+		sums->image = image->id;
+	return NULL;
+}
+
+static bool is_in(const struct load_sums *sums, struct vmop_image_id image, uint64_t offset,
+		  void (*function)(void))
+{
+	return image.number == sums->image.number && offset - offset_of(function) < FUNCTION_BYTES;
+}
+
+/* Count the samples of a stack. It has each caller once. */
+static void count_stack(struct load_sums *sums, struct vmop_stack_id id, uint64_t n)
+{
+	struct vmop_db_stack_node node = {.parent = id};
+	unsigned n_found = 0;
+	while (node.parent.number) {
+		assert_true(vmop_db_stacks_node(sums->stacks, node.parent, &node));
+		n_found += is_in(sums, node.image, node.offset, outer);
+	}
+	assert_true(node.offset < VMOP_N_STACK_ENDS);
+	sums->n_stacks += n;
+	sums->n_with_caller += n_found == 1 ? n : 0;
+}
+
+static struct vmop_error *add_chunk(void *arg, const struct vmop_db_chunk *chunk)
+{
+	struct load_sums *sums = arg;
+	uint64_t n = 0;
+	for (size_t i = 0; i < chunk->n_cells; i++)
+		if (is_in(sums, chunk->key.image, chunk->cells[i].offset, leaf))
+			n += chunk->cells[i].samples;
+	sums->n_leaf += n;
+	if (n && chunk->key.stack.number)
+		count_stack(sums, chunk->key.stack, n);
+	return NULL;
+}
+
+/* Add up the samples of the load in a session. */
+static void sum_load(const char *path, struct load_sums *ret)
+{
+	static const struct vmop_db_filter all;
+	struct vmop_db *db;
+	*ret = (struct load_sums){0};
+	assert_ok(vmop_db_open(path, &db));
+	assert_ok(vmop_db_check(db));
+	assert_ok(vmop_db_load_stacks(db, 1 << 24, &ret->stacks));
+	assert_ok(vmop_db_each_image(db, find_own_image, ret));
+	assert_ok(vmop_db_each_chunk(db, &all, add_chunk, ret));
+	vmop_db_stacks_destroy(ret->stacks);
+	vmop_db_close(db);
+	print_message("%u samples of the load, %u with a stack, %u with the caller\n",
+		      (unsigned)ret->n_leaf, (unsigned)ret->n_stacks, (unsigned)ret->n_with_caller);
 }
 
 static int begin_kvm(void **state)
@@ -757,6 +936,40 @@ static void a_session_with_the_hosts_samples(void **state)
 	assert_string_equal(rig->daemon.source->name, "handed");
 }
 
+/* The agent's session has the callers that the host found, each sample once. */
+static void a_session_with_the_hosts_stacks(void **state)
+{
+	struct rig *rig = *state;
+	struct load_sums sums;
+	if (!can_sample())
+		skip();
+	pid_t load = begin_load();
+	serve_host(rig, play_host_with_stacks);
+	kill(load, SIGKILL);
+	waitpid(load, NULL, 0);
+	assert_string_equal(rig->daemon.source->name, "handed");
+	sum_load(rig->daemon.last_session, &sums);
+	assert_true(sums.n_leaf > 50);
+	assert_int_equal(sums.n_stacks, sums.n_leaf);
+	assert_true(sums.n_with_caller * 100 >= sums.n_leaf * 95);
+}
+
+/* A host without them: the session is the one that it was before. */
+static void a_session_without_the_hosts_stacks(void **state)
+{
+	struct rig *rig = *state;
+	struct load_sums sums;
+	if (!can_sample())
+		skip();
+	pid_t load = begin_load();
+	serve_host(rig, play_handing_host);
+	kill(load, SIGKILL);
+	waitpid(load, NULL, 0);
+	sum_load(rig->daemon.last_session, &sums);
+	assert_true(sums.n_leaf > 50);
+	assert_int_equal(sums.n_stacks, 0);
+}
+
 static int next_host_fd = -1; /* the host's end of its second connection */
 
 /* A host that hands samples over, and then its successor, for which the guest samples itself. */
@@ -800,6 +1013,10 @@ int main(void)
 		TEST(commands_in_the_domain),
 		cmocka_unit_test_setup_teardown(a_session_in_a_guest_of_kvm, begin_kvm, end_kvm),
 		cmocka_unit_test_setup_teardown(a_session_with_the_hosts_samples, begin_kvm,
+						end_kvm),
+		cmocka_unit_test_setup_teardown(a_session_with_the_hosts_stacks, begin_kvm,
+						end_kvm),
+		cmocka_unit_test_setup_teardown(a_session_without_the_hosts_stacks, begin_kvm,
 						end_kvm),
 		cmocka_unit_test_setup_teardown(the_guests_own_samples_after_the_hosts, begin_kvm,
 						end_kvm),

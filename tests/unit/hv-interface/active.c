@@ -179,6 +179,27 @@ static void the_uuid_in_hello(void **state)
 	assert_string_equal(pair->agent.hello, "");
 }
 
+/* An agent's answer to HELLO shows whether it takes call stacks. An older one has no text. */
+static void the_abilities_in_here(void **state)
+{
+	static const struct {
+		const char *here;
+		bool takes_stacks;
+	} agents[] = {
+		{VMOP_ACTIVE_TAKES_STACKS, true},
+		{NULL, false},
+		{"stack", false},
+		{"later stacks words", true},
+		{"stacksandmore", false},
+	};
+	struct pair *pair = *state;
+	for (size_t i = 0; i < sizeof(agents) / sizeof(agents[0]); i++) {
+		pair->agent.here = agents[i].here;
+		sends_hello(pair);
+		assert_int_equal(pair->peer.takes_stacks, agents[i].takes_stacks);
+	}
+}
+
 static void no_agent_present(void **state)
 {
 	struct pair *pair = *state;
@@ -627,6 +648,7 @@ int main(void)
 		TEST(a_session),
 		cmocka_unit_test(another_machine),
 		TEST(the_uuid_in_hello),
+		TEST(the_abilities_in_here),
 		TEST(no_agent_present),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),

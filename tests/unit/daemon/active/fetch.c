@@ -240,6 +240,15 @@ static void has_a_hypervisor(void **state)
 	fetch_content(&content, true, VMOP_FETCHES_FAILED);
 }
 
+/* A guest of the guest, as vmopd --active stores it: only its name distinguishes it. */
+static void has_an_inner_guest(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	content.other_uuid = "";
+	fetch_content(&content, true, VMOP_FETCHES_DONE);
+}
+
 static void poses_as_the_host(void **state)
 {
 	(void)state;
@@ -508,6 +517,7 @@ int main(void)
 		UNIT(poses_as_another),
 		UNIT(has_another),
 		UNIT(has_a_hypervisor),
+		UNIT(has_an_inner_guest),
 		UNIT(poses_as_the_host),
 		UNIT(another_time),
 		UNIT(no_session),

@@ -15,6 +15,7 @@
 
 #include "daemon/active/agent-link.h"
 #include "daemon/active/links.h"
+#include "daemon/guest/stacks/sample-unwinder.h"
 #include "tests/unit/ok.h"
 
 #define VMM 4711 /* the pid of a VMM: only a number to the links */
@@ -25,6 +26,7 @@ static struct vmop_handing *handing;
 static struct vmop_agent_link *agent;
 static struct vmop_handed_feed *feed;
 static uint64_t last_ns; /* of the last sample */
+static bool is_nested;	 /* the next samples are of a nested guest */
 
 static uint64_t host_ns(void)
 {
@@ -84,19 +86,31 @@ static void send_line(void)
 	agent_looks();
 }
 
-static int begin(void **state)
+static int begin_with(const char *events)
 {
 	const struct vmop_active_links_clock clock = {.read = read_clock};
-	(void)state;
 	last_ns = 1000;
+	is_nested = false;
 	assert_ok(vmop_active_links_create(-1, &links));
 	vmop_active_links_set_clock(links, &clock);
 	assert_ok(vmop_handing_create(&handing));
-	assert_ok(vmop_handed_feed_create("host 1000000:0:ns:cpu-clock", &feed));
+	assert_ok(vmop_handed_feed_create(events, &feed));
 	assert_ok(vmop_agent_link_create(dial, &agent));
 	accept_agent();
 	send_line();
 	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return begin_with("host 1000000:0:ns:cpu-clock");
+}
+
+static int begin_with_stacks(void **state)
+{
+	(void)state;
+	return begin_with("host stacks 1000000:0:ns:cpu-clock");
 }
 
 static int end(void **state)
@@ -109,7 +123,8 @@ static int end(void **state)
 	return 0;
 }
 
-static void sample(uint32_t vmm_pid, uint64_t time_ns)
+static void sample_with(uint32_t vmm_pid, uint64_t time_ns,
+			const struct vmop_guest_callers *callers)
 {
 	const struct vmop_sample_copy copy = vmop_handing_copy(handing);
 	const struct vmop_record record = {
@@ -117,7 +132,14 @@ static void sample(uint32_t vmm_pid, uint64_t time_ns)
 		.time_ns = time_ns,
 		.sample = {.ip = 0x401000 + time_ns % 64, .weight_events = 1000000},
 	};
-	copy.take(copy.arg, vmm_pid, &record, 0, false);
+	const struct vmop_copied_sample copied = {
+		.vmm_pid = vmm_pid, .record = &record, .callers = callers, .is_nested = is_nested};
+	copy.take(copy.arg, &copied);
+}
+
+static void sample(uint32_t vmm_pid, uint64_t time_ns)
+{
+	sample_with(vmm_pid, time_ns, NULL);
 }
 
 static void samples(unsigned n)
@@ -154,7 +176,7 @@ static void samples_come_to_the_feed(void **state)
 {
 	(void)state;
 	vmop_agent_link_set_feed(agent, feed);
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	samples(3000);
 	sample(VMM, 5);		  /* late: it takes the time of the one before */
 	sample(VMM + 1, last_ns); /* of a guest without an agent */
@@ -197,7 +219,7 @@ static void a_queue_that_is_full_counts(void **state)
 {
 	(void)state;
 	vmop_agent_link_set_feed(agent, feed);
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	samples(VMOP_HANDING_SAMPLES_MAX + 10);
 	assert_true(exchange(200));
 	receive();
@@ -210,7 +232,7 @@ static void a_guest_that_does_not_read(void **state)
 {
 	(void)state;
 	vmop_agent_link_set_feed(agent, feed);
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	bool is_done = true;
 	for (unsigned i = 0; i < 2000 && is_done; i++) {
 		samples(4000);
@@ -228,13 +250,180 @@ static void a_guest_that_does_not_read(void **state)
 	assert_int_equal((last_ns - 1000) / 1000000, feed->counts.n_received + feed->n_lost);
 }
 
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* The callers of sample i: their number and addresses depend on it. */
+static void make_callers(unsigned i, struct vmop_guest_callers *ret)
+{
+	ret->n = i % 30;
+	ret->end = i % 2 ? VMOP_STACK_COMPLETE : VMOP_STACK_NO_CFI;
+	ret->is_likely = i % 5 == 0;
+	for (size_t k = 0; k < ret->n; k++)
+		ret->frames[k] = 0x401000 + k * 64 + i % 3;
+}
+
+static void samples_with_stacks(unsigned first, unsigned n)
+{
+	struct vmop_guest_callers callers;
+	for (unsigned i = first; i < first + n; i++) {
+		make_callers(i, &callers);
+		sample_with(VMM, last_ns += 1000000, i % 7 ? &callers : NULL);
+	}
+}
+
+/* Take a sample from the feed, which must have the callers of sample i. */
+static void assert_next_stack(unsigned i)
+{
+	struct vmop_guest_callers callers;
+	const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+	make_callers(i, &callers);
+	assert_non_null(next);
+	assert_int_equal(next->has_stack, i % 7 != 0);
+	if (next->has_stack) {
+		assert_int_equal(next->n_frames, callers.n);
+		assert_int_equal(next->stack_end, callers.end);
+		assert_int_equal(next->is_stack_likely, callers.is_likely);
+		for (size_t k = 0; k < callers.n; k++)
+			assert_int_equal(vmop_handed_feed_frame(feed, next, k), callers.frames[k]);
+	}
+	vmop_handed_feed_take(feed);
+}
+
+static void stacks_come_to_the_feed(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
+	samples_with_stacks(0, 3000);
+	assert_true(exchange(50));
+	receive();
+	assert_int_equal(feed->counts.n_received, 3000);
+	for (unsigned i = 0; i < 3000; i++)
+		assert_next_stack(i);
+	assert_null(vmop_handed_feed_peek(feed));
+}
+
+/* A part of the samples is sent, and the stacks of the rest still belong to it. */
+static void stacks_of_samples_that_wait(void **state)
+{
+	unsigned n_made = 0, n_taken = 0;
+	bool is_done = true;
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
+	for (; n_made < 100000 && is_done; n_made += 4000) {
+		samples_with_stacks(n_made, 4000);
+		is_done = vmop_handing_send(handing, links, VMM);
+		host_looks();
+	}
+	assert_false(is_done);
+	for (unsigned turn = 0; turn < 5000 && n_taken < n_made; turn++) {
+		vmop_handing_send(handing, links, VMM);
+		agent_looks();
+		host_looks();
+		for (; vmop_handed_feed_peek(feed); n_taken++)
+			assert_next_stack(n_taken);
+	}
+	assert_int_equal(n_taken, n_made);
+	assert_int_equal(feed->n_lost, 0);
+}
+
+static void stacks_that_find_no_room_are_counted(void **state)
+{
+	enum { DEPTH = VMOP_STACK_FRAMES_MAX, N = VMOP_HANDING_FRAMES_MAX / DEPTH };
+	struct vmop_guest_callers callers = {.n = DEPTH, .end = VMOP_STACK_COMPLETE};
+	struct vmop_handing_sums sums;
+	(void)state;
+	for (size_t k = 0; k < DEPTH; k++)
+		callers.frames[k] = 0x401000 + k * 64;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
+	for (unsigned i = 0; i < N + 3; i++)
+		sample_with(VMM, last_ns += 1000000, &callers);
+	assert_true(vmop_handing_sums(handing, VMM, &sums));
+	assert_int_equal(sums.n_stacks_lost, 3);
+	assert_int_equal(sums.n_lost, 0);
+	assert_true(exchange(200));
+	receive();
+	for (unsigned i = 0; i < N + 3; i++) {
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_int_equal(next->n_frames, i < N ? DEPTH : 0);
+		assert_int_equal(next->stack_end,
+				 i < N ? VMOP_STACK_COMPLETE : VMOP_STACK_TOO_MANY);
+		vmop_handed_feed_take(feed);
+	}
+}
+
+/* Impossible callers are cut off, so that the agent does not refuse the batch. */
+static void a_stack_with_impossible_callers(void **state)
+{
+	struct vmop_guest_callers callers = {
+		.n = 3,
+		.end = VMOP_STACK_COMPLETE,
+		.frames = {0x401000, UINT64_C(0xffffffff81000000), 0x402000}};
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
+	sample_with(VMM, last_ns += 1000000, &callers);
+	assert_true(exchange(5));
+	receive();
+	const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+	assert_non_null(next);
+	assert_int_equal(next->n_frames, 1);
+	assert_int_equal(next->stack_end, VMOP_STACK_TORN);
+	assert_true(vmop_agent_link_is_up(agent));
+}
+
+/* Samples of a guest's guests come as such, without a stack, to an agent that takes them. */
+static void samples_of_nested_guests(void **state)
+{
+	static const enum vmop_handing_kind kinds[] = {VMOP_HANDING_SAMPLES, VMOP_HANDING_EXTENDED,
+						       VMOP_HANDING_STACKS};
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	is_nested = true;
+	for (unsigned i = 0; i < 3; i++) {
+		vmop_handing_set(handing, VMM, kinds[i]);
+		samples_with_stacks(1, 1);
+		assert_true(exchange(5));
+		receive();
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_non_null(next);
+		assert_int_equal(next->is_nested, kinds[i] != VMOP_HANDING_SAMPLES);
+		assert_false(next->has_stack);
+		vmop_handed_feed_take(feed);
+	}
+	assert_true(vmop_agent_link_is_up(agent));
+}
+
+/* A guest whose agent takes no stacks gets only the samples. */
+static void a_guest_without_stacks(void **state)
+{
+	(void)state;
+	vmop_agent_link_set_feed(agent, feed);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
+	samples_with_stacks(0, 100);
+	assert_true(exchange(10));
+	receive();
+	assert_int_equal(feed->counts.n_received, 100);
+	assert_false(vmop_handed_feed_peek(feed)->has_stack);
+	assert_false(vmop_handed_feed_peek(feed)->is_nested);
+	/* Its next agent takes them. */
+	vmop_handing_set(handing, VMM, VMOP_HANDING_STACKS);
+	samples_with_stacks(1, 1);
+	/* This one has not announced it, and ends the connection. */
+	exchange(5);
+	receive();
+	assert_false(vmop_agent_link_is_up(agent));
+}
+
 static void a_queue_that_ended_takes_nothing(void **state)
 {
 	(void)state;
 	vmop_agent_link_set_feed(agent, feed);
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	samples(5);
-	vmop_handing_set(handing, VMM, false);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_OFF);
 	samples(5);
 	assert_true(exchange(3));
 	assert_int_equal(feed->counts.n_received, 0);
@@ -246,7 +435,7 @@ static void samples_without_a_session(void **state)
 	(void)state;
 	vmop_agent_link_set_feed(agent, feed);
 	vmop_agent_link_set_feed(agent, NULL);
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	samples(5);
 	assert_true(exchange(3));
 	agent_looks();
@@ -256,7 +445,7 @@ static void samples_without_a_session(void **state)
 static void samples_before_a_session(void **state)
 {
 	(void)state;
-	vmop_handing_set(handing, VMM, true);
+	vmop_handing_set(handing, VMM, VMOP_HANDING_SAMPLES);
 	samples(5);
 	vmop_handing_send(handing, links, VMM);
 	agent_looks();
@@ -277,14 +466,25 @@ static void a_question_without_an_answer(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST_WITH_STACKS(name) cmocka_unit_test_setup_teardown(name, begin_with_stacks, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(samples_come_to_the_feed),		TEST(the_agent_learns_the_hosts_time),
-		TEST(a_queue_that_is_full_counts),	TEST(a_guest_that_does_not_read),
-		TEST(a_queue_that_ended_takes_nothing), TEST(samples_without_a_session),
-		TEST(samples_before_a_session),		TEST(a_question_without_an_answer),
+		TEST(samples_come_to_the_feed),
+		TEST(the_agent_learns_the_hosts_time),
+		TEST(a_queue_that_is_full_counts),
+		TEST(a_guest_that_does_not_read),
+		TEST(a_queue_that_ended_takes_nothing),
+		TEST(samples_without_a_session),
+		TEST(samples_before_a_session),
+		TEST(a_question_without_an_answer),
+		TEST_WITH_STACKS(stacks_come_to_the_feed),
+		TEST_WITH_STACKS(stacks_of_samples_that_wait),
+		TEST_WITH_STACKS(stacks_that_find_no_room_are_counted),
+		TEST_WITH_STACKS(a_stack_with_impossible_callers),
+		TEST_WITH_STACKS(samples_of_nested_guests),
+		TEST(a_guest_without_stacks),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

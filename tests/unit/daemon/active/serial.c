@@ -472,7 +472,8 @@ static void samples_pass(struct vmop_active_links *links, struct vmop_agent_link
 	vmop_agent_link_set_feed(link, feed);
 	for (size_t n_sent = 0; n_sent < n;) {
 		const struct vmop_active_batch batch = {.complete_ns = 2 * S, .n = n - n_sent};
-		n_sent += vmop_active_batch_encode(&batch, samples + n_sent, payload, &len_bytes);
+		n_sent += vmop_active_batch_encode(&batch, samples + n_sent, NULL, payload,
+						   &len_bytes);
 		assert_true(
 			vmop_active_links_hand(links, (uint32_t)vmm, payload, (uint32_t)len_bytes));
 	}

@@ -563,10 +563,41 @@ static void a_reason_for_no_contexts(void **state)
 	rig_end(&rig);
 }
 
+static struct vmop_error *note_uuid(void *arg, const struct vmop_db_domain *domain)
+{
+	bool *have_uuids = arg;
+	assert_true(domain->id.number < 2);
+	have_uuids[domain->id.number] = domain->uuid && *domain->uuid;
+	return NULL;
+}
+
+/* The host of an active guest accepts its session only without the UUIDs of further guests. */
+static void guests_of_an_active_guest_have_no_uuid(void **state)
+{
+	(void)state;
+	for (unsigned is_read_elsewhere = 0; is_read_elsewhere < 2; is_read_elsewhere++) {
+		struct rig rig;
+		bool have_uuids[2] = {false};
+		rig_records_only(&rig, 0);
+		struct vmop_domains *domains = &rig.profiler->domains;
+		domains->is_read_elsewhere = is_read_elsewhere;
+		give_program(&rig, 700, "some-vmm", "/bin/some-vmm", 1);
+		give_sample(&rig, 700, 701, GUEST_KERNEL_IP, GUEST | VMOP_SAMPLE_KERNEL);
+		vmop_domain_set_uuid(domains->at[0], "1-2");
+		vmop_domain_set_uuid(domains->at[1], "3-4");
+		rig_flush(&rig);
+		ok(vmop_db_each_domain(rig.db, note_uuid, have_uuids));
+		assert_true(have_uuids[0]);
+		assert_int_equal(have_uuids[1], !is_read_elsewhere);
+		rig_end(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reason_for_no_contexts),
+		cmocka_unit_test(guests_of_an_active_guest_have_no_uuid),
 		cmocka_unit_test(four_items_on_a_guests_bill),
 		cmocka_unit_test(a_mode_that_is_known),
 		cmocka_unit_test(a_guest_known_only_by_its_samples),

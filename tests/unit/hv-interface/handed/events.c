@@ -30,17 +30,35 @@ static void events_are_read_as_they_were_written(void **state)
 	const struct vmop_source source = {.ops = &ops};
 	struct vmop_handed_events events;
 	(void)state;
-	char *text = vmop_handed_events_format(&source);
+	char *text = vmop_handed_events_format(&source, false);
 	assert_string_equal(text, "host 1000000:0:ns:cpu-clock 0:4000:events:cpu/event=0x3c/:u");
 	assert_true(vmop_handed_events_are(text));
 	assert_ok(vmop_handed_events_parse(text, &events));
 	assert_int_equal(events.n, 2);
+	assert_false(events.has_stacks);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(events.at[i].name, infos[i].name);
 		assert_string_equal(events.at[i].unit, infos[i].unit);
 		assert_int_equal(events.at[i].period_events, infos[i].period_events);
 		assert_int_equal(events.at[i].frequency_hz, infos[i].frequency_hz);
 	}
+	vmop_handed_events_deinit(&events);
+	free(text);
+}
+
+static void events_whose_samples_have_stacks(void **state)
+{
+	static const struct vmop_source_ops ops = {.n_events = n_events, .event = event};
+	const struct vmop_source source = {.ops = &ops};
+	struct vmop_handed_events events;
+	(void)state;
+	char *text = vmop_handed_events_format(&source, true);
+	assert_string_equal(text,
+			    "host stacks 1000000:0:ns:cpu-clock 0:4000:events:cpu/event=0x3c/:u");
+	assert_true(vmop_handed_events_are(text));
+	assert_ok(vmop_handed_events_parse(text, &events));
+	assert_int_equal(events.n, 2);
+	assert_true(events.has_stacks);
 	vmop_handed_events_deinit(&events);
 	free(text);
 }
@@ -58,6 +76,10 @@ static void malformed_texts_are_refused(void **state)
 	static const char *const bad[] = {
 		"host",
 		"host ",
+		"host stacks",
+		"host stacks stacks 1:2:ns:x",
+		"host 1:2:ns:x stacks",
+		"host stack 1:2:ns:x",
 		"host 1:2:ns:",
 		"host 1:2:ns",
 		"host 1:2:bytes:x",
@@ -81,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_read_as_they_were_written),
+		cmocka_unit_test(events_whose_samples_have_stacks),
 		cmocka_unit_test(other_texts_are_events_of_the_guest),
 		cmocka_unit_test(malformed_texts_are_refused),
 	};

@@ -16,6 +16,13 @@ static int begin(void **state)
 	return 0;
 }
 
+static int begin_with_stacks(void **state)
+{
+	(void)state;
+	assert_ok(vmop_handed_feed_create("host stacks 1000000:0:ns:cpu-clock", &feed));
+	return 0;
+}
+
 static int end(void **state)
 {
 	(void)state;
@@ -23,15 +30,23 @@ static int end(void **state)
 	return 0;
 }
 
+static bool hand_stacks(const struct vmop_active_sample *samples, size_t n, const uint64_t *frames,
+			uint64_t complete_ns, uint64_t n_lost)
+{
+	const struct vmop_active_batch batch = {.complete_ns = complete_ns,
+						.n_lost = n_lost,
+						.n = n,
+						.is_extended = frames != NULL};
+	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
+	size_t len;
+	assert_int_equal(vmop_active_batch_encode(&batch, samples, frames, bytes, &len), n);
+	return vmop_handed_feed_batch(feed, bytes, len);
+}
+
 static bool hand(const struct vmop_active_sample *samples, size_t n, uint64_t complete_ns,
 		 uint64_t n_lost)
 {
-	const struct vmop_active_batch batch = {
-		.complete_ns = complete_ns, .n_lost = n_lost, .n = n};
-	uint8_t bytes[VMOP_ACTIVE_BATCH_BYTES];
-	size_t len;
-	assert_int_equal(vmop_active_batch_encode(&batch, samples, bytes, &len), n);
-	return vmop_handed_feed_batch(feed, bytes, len);
+	return hand_stacks(samples, n, NULL, complete_ns, n_lost);
 }
 
 static void samples_leave_in_their_order(void **state)
@@ -76,6 +91,76 @@ static void batches_against_the_order_are_refused(void **state)
 	assert_false(hand(&unknown, 1, 400, 9)); /* an event that OPEN did not name */
 }
 
+static void stacks_leave_with_their_samples(void **state)
+{
+	static const uint64_t frames[] = {0x401000, 0x402000, 0x403000};
+	static const struct vmop_active_sample samples[] = {
+		{.time_ns = 1, .has_stack = true, .n_frames = 2, .stack_end = VMOP_STACK_TORN},
+		{.time_ns = 2},
+		{.time_ns = 3, .has_stack = true, .n_frames = 1, .first_frame = 2},
+	};
+	(void)state;
+	for (uint64_t round = 0; round < 3; round++) {
+		struct vmop_active_sample now[3];
+		for (unsigned i = 0; i < 3; i++) {
+			now[i] = samples[i];
+			now[i].time_ns += round * 10;
+		}
+		assert_true(hand_stacks(now, 3, frames, round * 10 + 5, 0));
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_true(next->has_stack);
+		assert_int_equal(next->n_frames, 2);
+		assert_int_equal(next->stack_end, VMOP_STACK_TORN);
+		assert_int_equal(vmop_handed_feed_frame(feed, next, 0), 0x401000);
+		assert_int_equal(vmop_handed_feed_frame(feed, next, 1), 0x402000);
+		vmop_handed_feed_take(feed);
+		assert_false(vmop_handed_feed_peek(feed)->has_stack);
+		vmop_handed_feed_take(feed);
+		next = vmop_handed_feed_peek(feed);
+		assert_int_equal(vmop_handed_feed_frame(feed, next, 0), 0x403000);
+		vmop_handed_feed_take(feed);
+	}
+	/* A host may also send the form without stacks. */
+	assert_true(hand(NULL, 0, 100, 0));
+}
+
+static void stacks_without_room_are_counted(void **state)
+{
+	enum { DEPTH = 100, N = VMOP_HANDED_FRAMES_MAX / DEPTH };
+	uint64_t frames[DEPTH];
+	struct vmop_active_sample sample = {.has_stack = true, .n_frames = DEPTH};
+	(void)state;
+	for (unsigned i = 0; i < DEPTH; i++)
+		frames[i] = 0x401000 + i;
+	for (unsigned i = 0; i < N + 3; i++) {
+		sample.time_ns = i;
+		assert_true(hand_stacks(&sample, 1, frames, i, 0));
+	}
+	assert_int_equal(feed->n_stacks_dropped, 3);
+	assert_int_equal(feed->counts.n_dropped, 0);
+	for (unsigned i = 0; i < N + 3; i++) {
+		const struct vmop_active_sample *next = vmop_handed_feed_peek(feed);
+		assert_int_equal(next->n_frames, i < N ? DEPTH : 0);
+		assert_int_equal(next->stack_end, i < N ? 0 : VMOP_STACK_TOO_MANY);
+		assert_true(next->has_stack);
+		vmop_handed_feed_take(feed);
+	}
+	/* With room again. */
+	sample.time_ns = N + 3;
+	assert_true(hand_stacks(&sample, 1, frames, N + 3, 0));
+	assert_int_equal(vmop_handed_feed_peek(feed)->n_frames, DEPTH);
+}
+
+/* A host must not send stacks if its OPEN did not announce them. */
+static void stacks_that_were_not_announced_are_refused(void **state)
+{
+	static const uint64_t frame = 0x401000;
+	static const struct vmop_active_sample sample = {.has_stack = true, .n_frames = 1};
+	(void)state;
+	assert_false(hand_stacks(&sample, 1, &frame, 1, 0));
+	assert_int_equal(feed->counts.n_received, 0);
+}
+
 static void a_question_is_answered_once(void **state)
 {
 	uint8_t question[VMOP_ACTIVE_ASK_BYTES], bytes[VMOP_ACTIVE_CLOCK_BYTES];
@@ -100,6 +185,11 @@ int main(void)
 		TEST(samples_leave_in_their_order),
 		TEST(samples_without_room_are_counted),
 		TEST(batches_against_the_order_are_refused),
+		cmocka_unit_test_setup_teardown(stacks_leave_with_their_samples, begin_with_stacks,
+						end),
+		cmocka_unit_test_setup_teardown(stacks_without_room_are_counted, begin_with_stacks,
+						end),
+		TEST(stacks_that_were_not_announced_are_refused),
 		TEST(a_question_is_answered_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

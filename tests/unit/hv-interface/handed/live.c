@@ -123,7 +123,7 @@ static void hand_over(struct vmop_handed_feed *feed, size_t *at, uint64_t comple
 		for (; n < BATCH && *at + n < truth.n; n++)
 			samples[n] = truth.at[*at + n].sample;
 		const struct vmop_active_batch batch = {.complete_ns = complete_ns, .n = n};
-		*at += vmop_active_batch_encode(&batch, samples, bytes, &len);
+		*at += vmop_active_batch_encode(&batch, samples, NULL, bytes, &len);
 		uint64_t cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		assert_true(vmop_handed_feed_batch(feed, bytes, len));
 		guest_cpu_ns += vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;

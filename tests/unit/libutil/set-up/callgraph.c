@@ -56,6 +56,7 @@ static void modes(void **state)
 	takes("callgraph", "cfi:32768", "callgraph = cfi:32K\n");
 	takes("callgraph", "cfi:64K", "callgraph = cfi:64K\n");
 	assert_string_equal(vmop_setup_callgraph_word(VMOP_STACKS_DEFER), "defer");
+	assert_string_equal(vmop_setup_callgraph_word(VMOP_STACKS_HANDED), "handed");
 }
 
 static void the_largest_copy_is_below_64_kib(void **state)

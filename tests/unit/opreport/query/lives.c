@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Test guests that are started again, and different guests of one name. */
+/* Test guests that are started again, different guests of one name, and guests of guests. */
 #include "opreport/query/identity.h"
 
 #include <cmocka.h>
@@ -14,8 +14,9 @@
 
 #define UUID_A "aaaaaaaa-0000-4000-8000-000000000001"
 #define UUID_B "bbbbbbbb-0000-4000-8000-000000000002"
+#define UUID_C "cccccccc-0000-4000-8000-000000000003"
 
-enum { MAX_GUESTS = 4, LENGTH_S = 100 };
+enum { MAX_GUESTS = 4, MAX_SESSIONS = 3, LENGTH_S = 100 };
 
 static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-lives-XXXXXX";
@@ -30,6 +31,7 @@ struct guest {
 struct session {
 	uint64_t start_s;
 	struct guest guests[MAX_GUESTS];
+	const char *uuid, *hostname; /* of the machine; NULL: none, "alpha" */
 };
 
 static void put_sample(struct vmop_db *db, uint32_t domain)
@@ -73,10 +75,12 @@ static void make(const struct session *session, const char *path)
 	assert_ok(vmop_db_create(path, &db));
 	snprintf(number, sizeof(number), "%lu", (unsigned long)(session->start_s * second_ns));
 	assert_ok(vmop_db_put_info(db, "start_ns", number));
-	assert_ok(vmop_db_put_info(db, "hostname", "alpha"));
+	assert_ok(
+		vmop_db_put_info(db, "hostname", session->hostname ? session->hostname : "alpha"));
 	assert_ok(vmop_db_put_event(
 		db, &(struct vmop_db_event){.name = "cycles", .source = "perf", .unit = "events"}));
-	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = "host"}));
+	assert_ok(vmop_db_put_domain(
+		db, &(struct vmop_db_domain){.name = "host", .uuid = session->uuid}));
 	for (uint32_t id = 1; id <= MAX_GUESTS && session->guests[id - 1].name; id++)
 		put_guest(db, session, id);
 	assert_ok(vmop_db_put_image(
@@ -108,7 +112,8 @@ static int compare_rows(const void *a, const void *b, void *result)
 static void expect(const struct session *sessions, size_t n, unsigned dimensions, const char *spec,
 		   const char *wanted)
 {
-	struct vmop_session_input inputs[2] = {{.name = "first"}, {.name = "second"}};
+	struct vmop_session_input inputs[MAX_SESSIONS] = {
+		{.name = "first"}, {.name = "second"}, {.name = "third"}};
 	_cleanup_(vmop_spec_deinit) struct vmop_spec specs = {0};
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
 	const struct vmop_query query = {.dimensions = dimensions};
@@ -217,6 +222,57 @@ static void overlap_in_two_sessions(void **state)
 	expect(two, 2, BY_DOMAIN, "time:@1000..@1050", "g (first)=50");
 }
 
+/*
+ * An active guest runs guests itself, which only its own session has: vmopd stores these without
+ * UUIDs. Its samples in the host's session are left out.
+ */
+static void guests_of_a_guest(void **state)
+{
+	(void)state;
+	static const struct session sessions[] = {
+		{.start_s = 1000,
+		 .guests = {{"web1", UUID_A, 10, 0, 0}, {"web2", UUID_B, 20, 0, 0}}},
+		{.start_s = 1000,
+		 .uuid = UUID_A,
+		 .hostname = "inside",
+		 .guests = {{"inner", NULL, 30, 0, 0}, {"web2", NULL, 10, 0, 50}}},
+	};
+	const struct session other_order[] = {sessions[1], sessions[0]};
+	expect(sessions, 2, BY_DOMAIN, NULL, "web1=100 web1/inner=100 web1/web2=50 web2=100");
+	expect(other_order, 2, BY_DOMAIN, NULL, "web1=100 web1/inner=100 web1/web2=50 web2=100");
+	expect(sessions, 2, BY_DOMAIN, "domain:inner", "web1/inner=100");
+	expect(sessions, 2, BY_DOMAIN, "domain:web1/web2", "web1/web2=50");
+	expect(sessions, 2, BY_DOMAIN, "domain:web1", "web1=100");
+	expect(&sessions[1], 1, BY_DOMAIN, NULL, "inner=100 web2=50");
+}
+
+/* Three levels; and two sessions of which each claims that the other's machine is its guest. */
+static void guests_of_guests_of_guests(void **state)
+{
+	(void)state;
+	static const struct session sessions[] = {
+		{.start_s = 1000, .guests = {{"a", UUID_A, 10, 0, 0}}},
+		{.start_s = 1000,
+		 .uuid = UUID_A,
+		 .hostname = "a",
+		 .guests = {{"b", UUID_B, 20, 0, 0}}},
+		{.start_s = 1000,
+		 .uuid = UUID_B,
+		 .hostname = "b",
+		 .guests = {{"c", UUID_C, 30, 0, 0}}},
+	};
+	static const struct session circle[] = {
+		{.start_s = 1000, .uuid = UUID_A, .guests = {{"x", UUID_B, 10, 0, 0}}},
+		{.start_s = 1000,
+		 .uuid = UUID_B,
+		 .hostname = "b",
+		 .guests = {{"y", UUID_A, 20, 0, 0}}},
+	};
+	expect(sessions, 3, BY_DOMAIN, NULL, "a=100 a/b=100 a/b/c=100");
+	expect(sessions + 1, 2, BY_DOMAIN, NULL, "b=100 b/c=100");
+	expect(circle, 2, BY_DOMAIN, NULL, "x/y/x/y=100 y/x/y/x=100");
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -229,7 +285,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	char path[64];
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < MAX_SESSIONS; i++) {
 		snprintf(path, sizeof(path), "%s/%zu.vmop", dir, i);
 		unlink(path);
 	}
@@ -245,6 +301,8 @@ int main(void)
 		cmocka_unit_test(two_guests_of_one_name),
 		cmocka_unit_test(a_life_in_two_sessions),
 		cmocka_unit_test(overlap_in_two_sessions),
+		cmocka_unit_test(guests_of_a_guest),
+		cmocka_unit_test(guests_of_guests_of_guests),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -288,7 +288,12 @@ static void a_stack_without_windows_ends_at_once(void **state)
 	hold(VMOP_MODE_KERNEL, KERNEL_IP, &context);
 	context.generation++;
 	hold(VMOP_MODE_KERNEL, KERNEL_IP, &context);
+	/* It can be copied to the guest's agent. */
+	assert_non_null(vmop_guests_callers(guests));
+	assert_int_equal(vmop_guests_callers(guests)->n, 0);
+	assert_int_equal(vmop_guests_callers(guests)->end, VMOP_STACK_NOT_RECORDED);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP, NULL);
+	assert_null(vmop_guests_callers(guests));
 	const char *all = release();
 	/* Each sample with a context has a stack; its end is named. */
 	const char *second = strstr(all, "; ") + 2;
