@@ -106,27 +106,15 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 	if (p == end)
 		return VMOP_UNPACK_END;
 	bool samples_follow = *p & SAMPLES_FOLLOW;
-	uint64_t step, samples = 1, weight;
+	uint64_t step, samples, weight;
 	p = get_step(p, end, &step);
 	if (!p || (unpack->before != UINT64_MAX && step >= UINT64_MAX - unpack->before))
 		return VMOP_UNPACK_BAD;
 	/* The highest address ends the blob: nothing can come behind it. */
 	uint64_t offset = unpack->before + 1 + step;
-	if (samples_follow) {
-		p = vmop_varint_get(p, end, &samples);
-		if (!p || samples > UINT64_MAX - 2)
-			return VMOP_UNPACK_BAD;
-		samples += 2;
-	}
-	if (unpack->uniform) {
-		if (__builtin_mul_overflow(samples, unpack->period, &weight))
-			return VMOP_UNPACK_BAD;
-	} else {
-		p = vmop_varint_get(p, end, &weight);
-		if (!p)
-			return VMOP_UNPACK_BAD;
-	}
-	if (offset == UINT64_MAX && p != end)
+	p = vmop_pack_get_counts(p, end, samples_follow, unpack->uniform ? &unpack->period : NULL,
+				 &samples, &weight);
+	if (!p || (offset == UINT64_MAX && p != end))
 		return VMOP_UNPACK_BAD;
 	unpack->p = p;
 	unpack->before = offset;

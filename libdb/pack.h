@@ -13,7 +13,7 @@
  *	weight = varint; absent with VMOP_PACK_UNIFORM
  *
  * A varint (libutil/varint.h) has at most 10 bytes.  So a cell of one sample takes one byte within
- *64 bytes of its neighbour, and two bytes within 8 KiB.
+ * 64 bytes of its neighbour, and two bytes within 8 KiB.
  *
  * Decoding trusts no input: every read is bounded, offsets ascend by construction, and a sum
  * beyond 64 bits is refused.  Nothing here depends on SQLite, and only vmop_unpack_all allocates.
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "libdb/types.h"
+#include "libutil/varint.h"
 
 #define VMOP_PACK_VERSION 1
 #define VMOP_PACK_UNIFORM 0x01
@@ -54,6 +55,27 @@ size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf);
  */
 const uint8_t *vmop_pack_get_header(const uint8_t *p, const uint8_t *end, unsigned version,
 				    bool *ret_uniform, uint64_t *ret_period);
+
+/*
+ * Read the samples of a cell, if they follow, and its weight. period: of all cells; NULL: each has
+ * a weight. Return the first byte after them; NULL: malformed.
+ */
+static inline const uint8_t *vmop_pack_get_counts(const uint8_t *p, const uint8_t *end,
+						  bool samples_follow, const uint64_t *period,
+						  uint64_t *ret_samples, uint64_t *ret_weight)
+{
+	uint64_t samples = 1;
+	if (samples_follow) {
+		p = vmop_varint_get(p, end, &samples);
+		if (!p || samples > UINT64_MAX - 2)
+			return NULL;
+		samples += 2;
+	}
+	*ret_samples = samples;
+	if (!period)
+		return vmop_varint_get(p, end, ret_weight);
+	return __builtin_mul_overflow(samples, *period, ret_weight) ? NULL : p;
+}
 
 /* A walk over the cells of a blob. */
 struct vmop_unpack {

@@ -58,8 +58,7 @@ void vmop_places_rollback(struct vmop_places *places)
 	places->last_id = places->last_committed_id;
 }
 
-/* Return the key's place, with zero padding. */
-static struct vmop_db_chunk_key place_of(const struct vmop_db_chunk_key *key)
+struct vmop_db_chunk_key vmop_db_place_of(const struct vmop_db_chunk_key *key)
 {
 	struct vmop_db_chunk_key place;
 	memset(&place, 0, sizeof(place));
@@ -93,7 +92,7 @@ struct vmop_error *vmop_places_intern(struct vmop_db *db, const struct vmop_db_c
 				      uint32_t *ret)
 {
 	struct vmop_places *places = db->places;
-	struct vmop_db_chunk_key place = place_of(key);
+	struct vmop_db_chunk_key place = vmop_db_place_of(key);
 	struct interned *interned;
 	HASH_FIND(hh, places->all, &place, sizeof(place), interned);
 	if (interned) {

@@ -98,6 +98,10 @@ struct vmop_db_chunk_key {
 };
 _Static_assert(sizeof(struct vmop_db_chunk_key) == 36, "typed ids take no more room");
 
+/* Return the key without its task and stack. Its padding is zero, so that its bytes can be
+ * hashed. */
+struct vmop_db_chunk_key vmop_db_place_of(const struct vmop_db_chunk_key *key);
+
 /* A chunk's cells ascend by offset, and no two have the same offset. */
 struct vmop_db_cell {
 	uint64_t offset;

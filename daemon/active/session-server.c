@@ -39,11 +39,24 @@ struct sender {
 	struct vmop_worker worker;
 	struct vmop_file_stream stream;
 	struct vmop_offered_session offered;
+	bool has_answered; /* only the last line is left to send; protected by the worker's lock */
 };
 
 static struct vmop_error *send_line(struct sender *sender, const char *line, size_t len)
 {
 	return vmop_file_stream_send(&sender->stream, VMOP_ACTIVE_FRAME_LINE, line, len);
+}
+
+/*
+ * Send the line that ends the transfer. The host may ask again as soon as it has this line, when
+ * this thread, at its nice value, has yet to end.
+ */
+static struct vmop_error *send_last_line(struct sender *sender, const char *line, size_t len)
+{
+	pthread_mutex_lock(&sender->worker.lock);
+	sender->has_answered = true;
+	pthread_mutex_unlock(&sender->worker.lock);
+	return send_line(sender, line, len);
 }
 
 static bool goes_on(void *arg, double share)
@@ -109,7 +122,7 @@ static struct vmop_error *send_file(struct sender *sender, int fd)
 	if (!err)
 		err = send_bytes(sender, fd, hash);
 	if (!err)
-		err = send_line(sender, line, vmop_active_file_end(hash, line));
+		err = send_last_line(sender, line, vmop_active_file_end(hash, line));
 	XXH3_freeState(hash);
 	return err;
 }
@@ -120,7 +133,7 @@ static struct vmop_error *refuse(struct sender *sender, struct vmop_error *err)
 	char line[VMOP_ACTIVE_FILE_LINE_BYTES];
 	size_t len = vmop_active_file_refuse(err->message, line);
 	vmop_error_destroy(err);
-	return send_line(sender, line, len);
+	return send_last_line(sender, line, len);
 }
 
 static struct vmop_error *serve(struct sender *sender)
@@ -174,9 +187,9 @@ static bool is_sending(struct sender *sender)
 	if (!sender)
 		return false;
 	pthread_mutex_lock(&sender->worker.lock);
-	bool has_ended = sender->worker.has_ended;
+	bool is_sending = !sender->worker.has_ended && !sender->has_answered;
 	pthread_mutex_unlock(&sender->worker.lock);
-	return !has_ended;
+	return is_sending;
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */

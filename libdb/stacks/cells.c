@@ -98,27 +98,17 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack_stacks *unp
 						  struct vmop_db_stack_cell *ret)
 {
 	const uint8_t *end = unpack->end;
-	uint64_t samples = 1, weight;
+	uint64_t samples, weight;
 	bool samples_follow;
 	if (unpack->p == end)
 		return VMOP_UNPACK_END;
 	const uint8_t *p = get_position(unpack, unpack->p, &samples_follow);
 	if (!p)
 		return VMOP_UNPACK_BAD;
-	if (samples_follow) {
-		p = vmop_varint_get(p, end, &samples);
-		if (!p || samples > UINT64_MAX - 2)
-			return VMOP_UNPACK_BAD;
-		samples += 2;
-	}
-	if (unpack->uniform) {
-		if (__builtin_mul_overflow(samples, unpack->period, &weight))
-			return VMOP_UNPACK_BAD;
-	} else {
-		p = vmop_varint_get(p, end, &weight);
-		if (!p)
-			return VMOP_UNPACK_BAD;
-	}
+	p = vmop_pack_get_counts(p, end, samples_follow, unpack->uniform ? &unpack->period : NULL,
+				 &samples, &weight);
+	if (!p)
+		return VMOP_UNPACK_BAD;
 	unpack->p = p;
 	*ret = (struct vmop_db_stack_cell){unpack->stack, {unpack->offset, samples, weight}};
 	return VMOP_UNPACK_CELL;

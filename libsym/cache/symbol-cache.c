@@ -243,40 +243,52 @@ static void fetch_name(const struct vmop_symbol *symbols, size_t n, size_t i)
 		__builtin_prefetch(symbols[i + ahead].name);
 }
 
-/* Set the numbers and lengths of the header. Return false if the table is too large. */
-static bool measure(const struct vmop_symtab *symtab, uint64_t max_bytes, struct header *header)
+/*
+ * Set the numbers and lengths of the header, and return the length of each name with its NUL
+ * (heap). NULL: the table is too large, or there is no memory.
+ */
+static uint32_t *measure(const struct vmop_symtab *symtab, uint64_t max_bytes,
+			 struct header *header)
 {
 	size_t n, n_spans;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	vmop_symtab_spans(symtab, &n_spans);
+	if (n > VMOP_SYMTAB_MAX_SYMBOLS)
+		return NULL;
+	_cleanup_free_ uint32_t *names_bytes = reallocarray(NULL, n + 1, sizeof(*names_bytes));
+	if (!names_bytes)
+		return NULL;
 	header->n = (uint32_t)n;
 	header->n_spans = n_spans;
 	for (size_t i = 0; i < n; i++) {
 		fetch_name(symbols, n, i);
-		header->names_len_bytes += strlen(symbols[i].name) + 1;
+		size_t name_bytes = strlen(symbols[i].name) + 1;
+		header->names_len_bytes += name_bytes;
+		if (header->names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES)
+			return NULL;
+		names_bytes[i] = (uint32_t)name_bytes;
 	}
 	const struct vmop_mapped_sizes sizes = sizes_of(header);
-	return n <= VMOP_SYMTAB_MAX_SYMBOLS &&
-	       header->names_len_bytes <= VMOP_SYMTAB_MAX_NAMES_BYTES &&
-	       vmop_mapped_lay_out(&sizes, sizeof(*header)).end <= max_bytes;
+	return vmop_mapped_lay_out(&sizes, sizeof(*header)).end <= max_bytes
+		       ? vmop_steal(&names_bytes)
+		       : NULL;
 }
 
-static void write_symbols(const struct vmop_symtab *symtab, struct vmop_mapped_symbol *stored,
-			  char *names)
+static void write_symbols(const struct vmop_symtab *symtab, const uint32_t *names_bytes,
+			  struct vmop_mapped_symbol *stored, char *names)
 {
 	size_t n, at = 0;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	for (size_t i = 0; i < n; i++) {
 		fetch_name(symbols, n, i);
-		size_t name_bytes = strlen(symbols[i].name) + 1;
-		memcpy(names + at, symbols[i].name, name_bytes);
+		memcpy(names + at, symbols[i].name, names_bytes[i]);
 		stored[i] = (struct vmop_mapped_symbol){
 			.offset = symbols[i].offset,
 			.len_bytes = symbols[i].len_bytes,
 			.name = (uint32_t)at,
 			.type = (unsigned char)symbols[i].type,
 		};
-		at += name_bytes;
+		at += names_bytes[i];
 	}
 }
 
@@ -299,7 +311,8 @@ static void write_hashes(char *file, const struct vmop_mapped_layout *layout,
 static bool lay_out(struct vmop_symtab *symtab, struct header *header, uint64_t max_bytes,
 		    struct file_image *ret)
 {
-	if (!measure(symtab, max_bytes, header))
+	_cleanup_free_ uint32_t *names_bytes = measure(symtab, max_bytes, header);
+	if (!names_bytes)
 		return false;
 	const struct vmop_mapped_sizes sizes = sizes_of(header);
 	const struct vmop_mapped_layout layout = vmop_mapped_lay_out(&sizes, sizeof(*header));
@@ -313,7 +326,7 @@ static bool lay_out(struct vmop_symtab *symtab, struct header *header, uint64_t 
 	uint64_t *firsts = (void *)(file + layout.firsts_at);
 	for (size_t i = 0; i < n_spans; i += VMOP_MAPPED_SPANS_PER_PAGE)
 		*firsts++ = spans[i].offset;
-	write_symbols(symtab, (void *)(file + layout.parts_at[VMOP_MAPPED_SYMBOLS]),
+	write_symbols(symtab, names_bytes, (void *)(file + layout.parts_at[VMOP_MAPPED_SYMBOLS]),
 		      file + layout.parts_at[VMOP_MAPPED_NAMES]);
 	write_hashes(file, &layout, &sizes);
 	vmop_symtab_set_identity(symtab, identity_of(&sizes, file, &layout));

@@ -97,16 +97,19 @@ static struct vmop_error *add_span_line(struct vmop_report *report, uint64_t sta
 			state);
 }
 
-/* Print an interval's length: "1 s", "10 min", "1 h", "1.5 h". */
+/*
+ * Print an interval's length: "1 s", "10 min", "1 h", "1.5 h". Two digits are enough, because
+ * intervals of a length of the ladder can be longer by a moment.
+ */
 static void put_interval(FILE *out, uint64_t interval_ns)
 {
-	double seconds = (double)interval_ns / 1e9;
+	double seconds = (double)interval_ns / 1e9, hours = seconds / 3600;
 	if (seconds < 59.5)
 		fprintf(out, "%.2g s", seconds);
 	else if (seconds < 3599.5)
-		fprintf(out, "%.3g min", seconds / 60);
+		fprintf(out, "%.2g min", seconds / 60);
 	else
-		fprintf(out, "%.3g h", seconds / 3600);
+		fprintf(out, hours < 99.5 ? "%.2g h" : "%.0f h", hours);
 }
 
 /* Return whether the specs select a part of the time from start_ns to end_ns. */
@@ -367,17 +370,38 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 }
 
 /*
+ * Return by row whether a domain has samples in its own code; the caller frees it. NULL: there is
+ * no memory.
+ */
+static bool *find_sampled(const struct vmop_result *result)
+{
+	const struct vmop_catalog *catalog = &result->catalog;
+	bool *are_sampled = calloc(catalog->domains.n, sizeof(*are_sampled));
+	for (size_t i = 0; are_sampled && i < catalog->images.n; i++)
+		if (result->image_samples[i])
+			are_sampled[vmop_catalog_image(catalog, i)->domain] = true;
+	return are_sampled;
+}
+
+/*
  * Name each guest whose samples have no context, with the reason: its tasks are inferred, and it
- * has no call stacks.
+ * has no call stacks. A reason that holds for several of its lives is given once.
  */
 static struct vmop_error *add_context_lines(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
-	struct vmop_error *err = NULL;
+	_cleanup_free_ const char **notes = calloc(catalog->domains.n, sizeof(*notes));
+	_cleanup_free_ bool *are_sampled = find_sampled(report->result);
+	struct vmop_error *err = notes && are_sampled ? NULL : &vmop_error_no_memory;
 	size_t n = 0;
 	for (size_t i = 1; i < catalog->domains.n && !err; i++) {
 		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
-		if (*domain->context_note && domain->selected && n++ < GUESTS_NAMED_MAX)
+		const char **note = &notes[domain->row]; /* of the life before */
+		if (!*domain->context_note || !domain->selected || !are_sampled[domain->row] ||
+		    (*note && strcmp(*note, domain->context_note) == 0))
+			continue;
+		*note = domain->context_note;
+		if (n++ < GUESTS_NAMED_MAX)
 			err = add_line(report, "tasks of %s are not exact: %s", domain->name,
 				       domain->context_note);
 	}

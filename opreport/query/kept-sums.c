@@ -212,19 +212,9 @@ static struct vmop_db_chunk_key place_key(const struct vmop_query_walk *walk,
 {
 	const struct vmop_catalog *catalog = &walk->result->catalog;
 	size_t task = vmop_catalog_find_task(catalog, walk->session, key->task);
-	struct vmop_db_chunk_key place;
-	memset(&place, 0, sizeof(place)); /* its padding, too */
-	place.event = key->event;
-	place.domain = key->domain;
-	place.billed = key->billed;
-	place.bill = key->bill;
-	place.mode = key->mode;
-	place.certainty = key->certainty;
-	place.vcpu = key->vcpu;
-	place.cpu = key->cpu;
+	struct vmop_db_chunk_key place = vmop_db_place_of(key);
 	if (vmop_catalog_task(catalog, task)->is_idle)
 		place.task = key->task;
-	place.image = key->image;
 	return place;
 }
 

@@ -51,6 +51,13 @@ is "a time in both" "$(samples g1 session:host,g1 time:+29s..+31s)" -eq $((220 +
 expect 0 "vmop_fixture_hot" report -l session:host,g1 domain:g1
 is "rows by session" "$(report --by=session -n session:host,g1,beta | grep -c .)" -eq 4
 is "days of one host are one row" "$(report --by=domain -n session:host,nextday | grep -c ' host$')" -eq 1
+make_session noted --context-note='no BPF'
+make_session noted-nextday --start=86400 --context-note='no BPF'
+make_session noted-otherwise --start=172800 --context-note='no BTF'
+is "a reason of two days is given once" \
+	"$(report session:noted,noted-nextday | grep -c 'tasks of g1 are not exact: no BPF$')" -eq 1
+is "another reason is given too" \
+	"$(report session:noted,noted-otherwise | grep -c 'tasks of g1 are not exact: no B[PT]F$')" -eq 2
 
 refuse 3 "no session 'nosuch' in $sessions" report session:host,nosuch
 refuse 2 "'host' and '$sessions/host.vmop' are the same file" report \
