@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/vmm.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -198,4 +199,46 @@ bool vmop_vmm_qmp_socket(const char *cmdline, size_t len_bytes, char *ret, size_
 		    suboption(option.value, "id", false, id, sizeof(id)) && !strcmp(id, monitor))
 			return suboption(option.value, "path", false, ret, size);
 	return false;
+}
+
+/* Return whether a value of QEMU's -netdev has the type vhost-user; libvirt writes it as JSON. */
+static bool is_vhost_user_netdev(const char *value)
+{
+	char type[16];
+	if (*value != '{')
+		return suboption(value, "type", true, type, sizeof(type)) &&
+		       !strcmp(type, "vhost-user");
+	json_t *json = json_loads(value, 0, NULL);
+	const char *text = json_string_value(json_object_get(json, "type"));
+	bool ret = text && !strcmp(text, "vhost-user");
+	json_decref(json);
+	return ret;
+}
+
+static bool is_vhost_user_net(const char *value)
+{
+	char text[8];
+	return suboption(value, "vhost_user", false, text, sizeof(text)) && !strcmp(text, "true");
+}
+
+unsigned vmop_vmm_vhost_user_networks(const char *cmdline, size_t len_bytes)
+{
+	unsigned n = 0;
+	const char *at = cmdline, *end = cmdline + len_bytes;
+	bool is_cloud_hypervisor = !strncmp(base_name(cmdline), "cloud-hyp", 9);
+	struct option option;
+	while (next_option(&at, end, &option)) {
+		if (!is_cloud_hypervisor) {
+			n += is_named(&option, "netdev") && is_vhost_user_netdev(option.value);
+			continue;
+		}
+		if (!is_named(&option, "net"))
+			continue;
+		/* One option can have the values of several cards. */
+		if (option.value != at)
+			n += is_vhost_user_net(option.value);
+		for (; at < end && *at != '-'; at += strlen(at) + 1)
+			n += is_vhost_user_net(at);
+	}
+	return n;
 }

@@ -44,4 +44,13 @@ void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes, char name[VMO
  */
 bool vmop_vmm_qmp_socket(const char *cmdline, size_t len_bytes, char *ret, size_t size);
 
+/*
+ * Count the network cards in a command line whose packets another process moves through shared
+ * memory (vhost-user), so that the kernel has no counters of them. Cards that were plugged in later
+ * are not in it.
+ *	QEMU			-netdev vhost-user,..., also as JSON
+ *	cloud-hypervisor	--net vhost_user=true,...
+ */
+unsigned vmop_vmm_vhost_user_networks(const char *cmdline, size_t len_bytes);
+
 #endif

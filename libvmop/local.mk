@@ -68,8 +68,11 @@ libvmop_stat_libstat_la_SOURCES += \
 	libvmop/stat/net/guests.c libvmop/stat/net/guests.h \
 	libvmop/stat/net/infiniband.c libvmop/stat/net/infiniband.h \
 	libvmop/stat/net/interfaces.c libvmop/stat/net/interfaces.h \
+	libvmop/stat/net/macvtaps.c libvmop/stat/net/macvtaps.h \
 	libvmop/stat/net/net.c libvmop/stat/net/net.h \
-	libvmop/stat/net/tap-namespace.c libvmop/stat/net/tap-namespace.h
+	libvmop/stat/net/passed.c libvmop/stat/net/passed.h \
+	libvmop/stat/net/tap-namespace.c libvmop/stat/net/tap-namespace.h \
+	libvmop/stat/net/virtual-functions.c libvmop/stat/net/virtual-functions.h
 else
 libvmop_stat_libstat_la_SOURCES += libvmop/stat/net/net-none.c libvmop/stat/net/net.h
 endif

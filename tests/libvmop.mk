@@ -36,10 +36,17 @@ libvmop_stat_tests = tests/unit/libvmop/stat/comparison tests/unit/libvmop/stat/
 	tests/unit/libvmop/stat/hypervisor/cpuid tests/unit/libvmop/stat/hypervisor/detect
 EXTRA_DIST += tests/unit/libvmop/stat/tree.h
 if HAVE_LIBMNL
-libvmop_stat_tests += tests/unit/libvmop/stat/net/infiniband
+libvmop_stat_tests += tests/unit/libvmop/stat/net/guests tests/unit/libvmop/stat/net/infiniband \
+	tests/unit/libvmop/stat/net/macvtaps tests/unit/libvmop/stat/net/virtual-functions
 endif
+tests_unit_libvmop_stat_net_guests_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_net_guests_LDADD = $(libvmop_stat_ldadd)
 tests_unit_libvmop_stat_net_infiniband_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_stat_net_infiniband_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_net_macvtaps_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_stat_net_macvtaps_LDADD = $(libvmop_stat_ldadd)
+tests_unit_libvmop_stat_net_virtual_functions_CPPFLAGS = $(libvmop_test_cppflags) $(LIBMNL_CFLAGS)
+tests_unit_libvmop_stat_net_virtual_functions_LDADD = $(libvmop_stat_ldadd)
 # For units that read /proc and /sys.
 libvmop_stat_ldadd = libvmop/stat/libstat.la $(libvmop_test_ldadd) $(JANSSON_LIBS) -lm
 tests_unit_libvmop_stat_readings_CPPFLAGS = $(libvmop_test_cppflags)

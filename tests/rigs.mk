@@ -22,7 +22,7 @@ RIGS += kvm:steal
 # what vmopstat finds out about hypervisors
 RIGS += kvm:hypervisor arm64:device-tree xen:xen-runstate
 # the BPF program of vmopstat --io in stock kernels
-RIGS += kvm:io kvm:io@6.12
+RIGS += kvm:io kvm:io@6.12 arm64:appio
 EXTRA_DIST += tests/rigs/scenarios/io.l1 tests/rigs/scenarios/io.check
 # taps and vhost of guests
 RIGS += kvm:net
@@ -88,6 +88,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/counters.arm64 tests/rigs/scenarios/counters.check tests/rigs/arm64/counters.c \
+	tests/rigs/scenarios/appio.arm64 tests/rigs/scenarios/appio.check \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \

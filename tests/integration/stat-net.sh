@@ -7,12 +7,13 @@ stat=$build/vmopstat
 command -v ip >/dev/null || skip "no ip (Debian: iproute2)"
 [ "$(id -u)" -eq 0 ] || skip "not root"
 if [ -z "${VMOP_OWN_NAMESPACE-}" ]; then
-	unshare -n true 2>/dev/null || skip "no network namespaces here"
+	unshare -nm true 2>/dev/null || skip "no network namespaces here"
 	rm -rf "$work"
 	trap - EXIT
 	export VMOP_OWN_NAMESPACE=1
-	exec unshare -n "$0"
+	exec unshare -nm "$0"
 fi
+mount -t sysfs sysfs /sys # of this namespace
 "$stat" --net -o "$work/try" true || skip "$("$stat" --net true 2>&1)"
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 2>/dev/null || :
 send() {
@@ -109,8 +110,13 @@ is "reasons" "$(json '{r["reason"] for r in rows if "reason" in r} >= {"it disap
 [ -c /dev/kvm ] || finish
 mkfifo "$work/fifo" "$work/replies"
 with_tap() { # COMMAND...: run the rest with a VMM that has the tap vmtap, and let it start
+	with_end tap vmtap "$@"
+}
+with_end() { # KIND END COMMAND...: the same with an end of that kind
+	kind=$1 end=$2
+	shift 2
 	# shellcheck disable=SC2086 # words
-	"$@" $traffic tap vmtap "$work/fifo" "$work/replies" "$build/tests/fixtures/kvm-guest" --id tapped --seconds 60 >"$work/guest" &
+	"$@" $traffic "$kind" "$end" "$work/fifo" "$work/replies" "$build/tests/fixtures/kvm-guest" --id tapped --seconds 60 >"$work/guest" &
 	exec 8>"$work/fifo"
 	exec 9<"$work/replies"
 	tries=0
@@ -147,4 +153,31 @@ ip tuntap add vmtap mode tap
 is "the interface here has no guest" "$(json '{r.get("guest") for r in of("vmtap/rx-bytes")}')" = "{None}"
 is "the guest's tap is elsewhere" "$(json '"another network namespace" in reason("vmtap/traffic") and of("vmtap/traffic")[0]["guest"]')" = tapped
 end_tap
+
+# A macvtap, whose counters have the guest's direction: what it sent is what the guest sent.
+ip link add low0 type veth peer name low1
+ip link add link low0 name mac0 index 4242 type macvtap mode bridge || finish
+for interface in low0 low1 mac0; do
+	ip link set $interface up
+done
+sleep 0.3
+device=$work/tap4242 # as its node in /dev, which namespaces share
+mknod "$device" c "$(cut -d: -f1 /sys/class/macvtap/tap4242/dev)" "$(cut -d: -f2 /sys/class/macvtap/tap4242/dev)"
+with_end macvtap "$device" env
+"$stat" --net --json -o "$work/out" -- sh -c 'echo 300 500 >&8; read -r _ <&9'
+is "bytes and frames that a guest sent by its macvtap" "$(json 'value("mac0/tx-bytes"), value("mac0/tx-packets")')" = "(150000, 300)"
+is "its guest" "$(json '{r.get("guest") for r in rows if r["event"].startswith("mac0/")}')" = "{'tapped'}"
+is "no guest has others" "$(json '{r.get("guest") for r in rows if not r["event"].startswith("mac0/")}')" = "{None}"
+"$stat" --net --json -o "$work/out" -- sh -c "$traffic send low1 200 600 all"
+is "bytes and frames that it received" "$(json 'value("mac0/rx-bytes"), value("mac0/rx-packets")')" = "(120000, 200)"
+# An interface of the same index in another namespace is not this one.
+unshare -nm sh -c "mount -t sysfs sysfs /sys
+	ip link add low0 type veth peer name low1
+	ip link add link low0 name mac0 index 4242 type macvtap
+	exec '$stat' --net --json -o '$work/out' -- true"
+is "a macvtap of the same index elsewhere: guests" "$(json '{r.get("guest") for r in of("mac0/rx-bytes")}')" = "{None}"
+is "the other one: $(json 'reason("tap4242/traffic")')" "$(json '"another network namespace" in reason("tap4242/traffic") and of("tap4242/traffic")[0]["guest"]')" = tapped
+end_tap
+"$stat" --net --json -o "$work/out" -- true
+is "after the VMM's end: the guest of the macvtap" "$(json '{r.get("guest") for r in of("mac0/rx-bytes")}')" = "{None}"
 finish

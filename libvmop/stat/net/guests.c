@@ -2,44 +2,56 @@
 #include "libvmop/stat/net/guests.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/proc-text.h"
 #include "libutil/procfs.h"
+#include "libvmop/stat/net/macvtaps.h"
+#include "libvmop/stat/net/passed.h"
 #include "libvmop/stat/net/tap-namespace.h"
 
 #define CMDLINE_MAX_BYTES 65536
 #define RENEW_NS VMOP_NS_PER_S
 #define RENEW_COSTS 20 /* of the time */
 #define IDENTITY_WORKER (UINT64_C(2) << 61)
-#define IDENTITY_ELSEWHERE (UINT64_C(1) << 61)
+#define IDENTITY_UNCOUNTED (UINT64_C(1) << 61)
+#define IDENTITY_VHOST_USER (UINT64_C(3) << 61)
 
 struct guest {
 	uint32_t pid;
+	unsigned n_vhost_user; /* its network cards whose packets another process moves */
 	char name[VMOP_GUEST_NAME_BYTES];
 };
 
-/* A process that has a tap or a macvtap open, or a thread of the kernel that works for vhost. */
+/*
+ * A process that has a tap, a macvtap or a network device of VFIO, or a thread of the kernel that
+ * works for vhost.
+ */
 struct end {
-	enum end_kind { TAP, MACVTAP, WORKER } kind;
+	enum end_kind { TAP, MACVTAP, VIRTUAL_FUNCTION, DEVICE, WORKER } kind;
 	uint32_t pid, ppid; /* the holder, or for a worker its owner */
-	char name[IF_NAMESIZE];
-	uint32_t number;   /* a macvtap's index, or a worker's tid */
+	/* An interface, for a virtual function its parent's; or a device's address on its bus. */
+	char name[24];
+	uint32_t number;   /* a macvtap's index, a virtual function's number, or a worker's tid */
 	bool is_elsewhere; /* in another network namespace */
 	const struct guest *guest;
 };
+_Static_assert(sizeof(((struct end *)0)->name) >= IF_NAMESIZE, "a name of an interface fits");
 
 struct vmop_net_guests {
 	const char *root;
 	struct vmop_proc_text *proc_text;
 	struct vmop_tap_namespace *tap_namespace;
+	struct vmop_net_macvtaps macvtaps;
 	struct guest *guests;
 	size_t n_guests, guests_capacity;
 	struct end *ends;
@@ -55,6 +67,7 @@ void vmop_net_guests_close(struct vmop_net_guests *guests)
 		return;
 	vmop_proc_text_destroy(guests->proc_text);
 	vmop_tap_namespace_destroy(guests->tap_namespace);
+	vmop_net_macvtaps_deinit(&guests->macvtaps);
 	free(guests->guests);
 	free(guests->ends);
 	free(guests);
@@ -88,8 +101,10 @@ static struct vmop_error *add_guest(struct vmop_net_guests *guests, uint32_t pid
 	*guest = (struct guest){.pid = pid};
 	ssize_t len = vmop_proc_text_read(guests->proc_text, guests->root, pid, "cmdline",
 					  CMDLINE_MAX_BYTES, &cmdline);
-	if (len > 0)
+	if (len > 0) {
 		vmop_vmm_parse_cmdline(cmdline, (size_t)len, guest->name, uuid);
+		guest->n_vhost_user = vmop_vmm_vhost_user_networks(cmdline, (size_t)len);
+	}
 	if (!*guest->name)
 		snprintf(guest->name, sizeof(guest->name), "pid-%" PRIu32, pid);
 	return NULL;
@@ -142,6 +157,51 @@ static bool read_tap(const struct vmop_net_guests *guests, uint32_t pid, int num
 	return true;
 }
 
+/* Take the interface of a macvtap from the device that the descriptor has open. */
+static bool read_macvtap(const struct vmop_net_guests *guests, uint32_t pid, int number,
+			 const char *link, struct end *ret)
+{
+	char path[512];
+	struct statx file;
+	const char *name = strrchr(link, '/');
+	/* Do not touch other files: their file system may hang. */
+	if (!name || sscanf(name, "/tap%" SCNu32, &ret->number) != 1)
+		return false;
+	snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/fd/%d", guests->root, pid, number);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &file) != 0 ||
+	    !S_ISCHR(file.stx_mode))
+		return false;
+	dev_t device = makedev(file.stx_rdev_major, file.stx_rdev_minor);
+	if (!vmop_net_macvtaps_are(&guests->macvtaps, device))
+		return false;
+	const struct vmop_net_macvtap *macvtap = vmop_net_macvtaps_find(&guests->macvtaps, device);
+	ret->kind = MACVTAP;
+	ret->is_elsewhere = !macvtap;
+	if (macvtap)
+		ret->number = macvtap->index;
+	snprintf(ret->name, sizeof(ret->name), "%.15s", macvtap ? macvtap->name : name + 1);
+	return true;
+}
+
+/* Add the network devices of a group of VFIO. */
+static struct vmop_error *add_passed(struct vmop_net_guests *guests, const struct end *holder,
+				     const char *link)
+{
+	_cleanup_free_ struct vmop_net_passed *passed = NULL;
+	size_t n = 0;
+	struct vmop_error *err = vmop_net_passed_find(guests->root, link, &passed, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		struct end end = *holder;
+		const char *name = *passed[i].parent ? passed[i].parent : passed[i].address;
+		end.kind = *passed[i].parent ? VIRTUAL_FUNCTION : DEVICE;
+		end.number = passed[i].number;
+		end.is_elsewhere = passed[i].is_virtual && !*passed[i].parent;
+		snprintf(end.name, sizeof(end.name), "%s", name);
+		err = add_end(guests, &end);
+	}
+	return err;
+}
+
 static struct vmop_error *read_descriptor(struct vmop_net_guests *guests, const struct end *holder,
 					  int number, bool *is_vmm)
 {
@@ -154,10 +214,9 @@ static struct vmop_error *read_descriptor(struct vmop_net_guests *guests, const 
 		*is_vmm = true;
 	if (!strcmp(link, "/dev/net/tun") && read_tap(guests, holder->pid, number, &end))
 		return add_end(guests, &end);
-	if (sscanf(link, "/dev/tap%" SCNu32, &end.number) != 1)
-		return NULL;
-	end.kind = MACVTAP;
-	return add_end(guests, &end);
+	if (read_macvtap(guests, holder->pid, number, link, &end))
+		return add_end(guests, &end);
+	return add_passed(guests, holder, link);
 }
 
 /* Add the workers of vhost that are threads of the VMM (Linux 6.4 and later). */
@@ -227,7 +286,7 @@ struct vmop_error *vmop_net_guests_update(struct vmop_net_guests *guests)
 		return NULL;
 	guests->n_guests = guests->n_ends = 0;
 	guests->is_hidden = false;
-	struct vmop_error *err = NULL;
+	struct vmop_error *err = vmop_net_macvtaps_read(&guests->macvtaps, guests->root);
 	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(guests->root, "/proc");
 	const struct dirent *entry;
 	while (!err && dir && (entry = readdir(dir))) {
@@ -261,6 +320,21 @@ const char *vmop_net_guests_of(const struct vmop_net_guests *guests, const char 
 	return NULL;
 }
 
+const char *vmop_net_guests_vf(const struct vmop_net_guests *guests, const char *parent, size_t i,
+			       uint32_t *ret_number)
+{
+	for (size_t j = 0; j < guests->n_ends; j++) {
+		const struct end *end = &guests->ends[j];
+		if (end->kind != VIRTUAL_FUNCTION || !end->guest || strcmp(end->name, parent) != 0)
+			continue;
+		if (i-- == 0) {
+			*ret_number = end->number;
+			return end->guest->name;
+		}
+	}
+	return NULL;
+}
+
 bool vmop_net_guests_are_hidden(const struct vmop_net_guests *guests)
 {
 	return guests->is_hidden;
@@ -288,17 +362,56 @@ static struct vmop_error *add_worker(const struct vmop_net_guests *guests, const
 	return vmop_readings_add(readings, &reading);
 }
 
-static struct vmop_error *add_elsewhere(size_t i, const struct end *end,
+/* Write why the host has no counters of an end; false: it has. */
+static bool explain(const struct end *end, char *buf, size_t size)
+{
+	if (end->kind == DEVICE)
+		snprintf(buf, size,
+			 end->is_elsewhere
+				 ? "process %" PRIu32 " has this virtual function, whose physical "
+				   "one has no interface in this network namespace"
+				 : "process %" PRIu32 " has the whole device, with its counters",
+			 end->pid);
+	else if (end->is_elsewhere)
+		snprintf(buf, size,
+			 "it is in another network namespace; process %" PRIu32 " has it",
+			 end->pid);
+	else
+		return false;
+	return true;
+}
+
+static struct vmop_error *add_uncounted(size_t i, const struct end *end,
 					struct vmop_readings *readings)
 {
-	char reason[128];
-	snprintf(reason, sizeof(reason),
-		 "it is in another network namespace; process %" PRIu32 " has it", end->pid);
+	char reason[160];
+	if (!explain(end, reason, sizeof(reason)))
+		return NULL;
 	const struct vmop_reading reading = {
-		.identity = IDENTITY_ELSEWHERE | (uint64_t)end->pid << 16 | (i & 0xffff),
+		.identity = IDENTITY_UNCOUNTED | (uint64_t)end->pid << 16 | (i & 0xffff),
 		.object = end->name,
 		.counter = "traffic",
 		.guest = end->guest->name,
+		.reason = reason,
+	};
+	return vmop_readings_add(readings, &reading);
+}
+
+static struct vmop_error *add_vhost_user(const struct guest *guest, struct vmop_readings *readings)
+{
+	char object[32], reason[160];
+	if (!guest->n_vhost_user)
+		return NULL;
+	snprintf(object, sizeof(object), "vhost-user-%" PRIu32, guest->pid);
+	snprintf(reason, sizeof(reason),
+		 "the kernel has no counters of vhost-user (network cards: %u); the program at the "
+		 "other end has, such as a virtual switch",
+		 guest->n_vhost_user);
+	const struct vmop_reading reading = {
+		.identity = IDENTITY_VHOST_USER | guest->pid,
+		.object = object,
+		.counter = "traffic",
+		.guest = guest->name,
 		.reason = reason,
 	};
 	return vmop_readings_add(readings, &reading);
@@ -312,8 +425,10 @@ struct vmop_error *vmop_net_guests_add(const struct vmop_net_guests *guests,
 		const struct end *end = &guests->ends[i];
 		if (end->guest && end->kind == WORKER)
 			err = add_worker(guests, end, readings);
-		else if (end->guest && end->kind == TAP && end->is_elsewhere)
-			err = add_elsewhere(i, end, readings);
+		else if (end->guest)
+			err = add_uncounted(i, end, readings);
 	}
+	for (size_t i = 0; !err && i < guests->n_guests; i++)
+		err = add_vhost_user(&guests->guests[i], readings);
 	return err;
 }

@@ -11,11 +11,13 @@
 #include "libvmop/stat/net/guests.h"
 #include "libvmop/stat/net/infiniband.h"
 #include "libvmop/stat/net/interfaces.h"
+#include "libvmop/stat/net/virtual-functions.h"
 
 struct net {
 	const char *wanted; /* words of --net, separated by commas; NULL: none */
 	bool hides_silent, has_shown;
 	struct vmop_net_interfaces interfaces;
+	struct vmop_net_vfs vfs; /* of the last interface whose virtual functions guests have */
 	struct vmop_net_guests *guests;
 	bool was_told; /* that guests are hidden */
 };
@@ -43,6 +45,22 @@ static struct vmop_error *add_interface(struct net *net, const struct vmop_net_i
 	return vmop_net_interface_add(interface, guest, readings);
 }
 
+/* Add the counters of the virtual functions of an interface that guests have. */
+static struct vmop_error *add_vfs(struct net *net, const struct vmop_net_interface *interface,
+				  struct vmop_readings *readings)
+{
+	uint32_t number;
+	struct vmop_error *err = NULL;
+	const char *guest = vmop_net_guests_vf(net->guests, interface->name, 0, &number);
+	if (guest)
+		err = vmop_net_vfs_read(&net->vfs, interface->index);
+	for (size_t i = 1; !err && guest; i++) {
+		err = vmop_net_vf_add(&net->vfs, interface->name, number, guest, readings);
+		guest = vmop_net_guests_vf(net->guests, interface->name, i, &number);
+	}
+	return err;
+}
+
 static struct vmop_error *read_net(void *arg, struct vmop_readings *readings)
 {
 	struct net *net = arg;
@@ -50,8 +68,11 @@ static struct vmop_error *read_net(void *arg, struct vmop_readings *readings)
 	if (!err)
 		err = vmop_net_interfaces_read(&net->interfaces);
 	readings->time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	for (size_t i = 0; !err && i < net->interfaces.n; i++)
+	for (size_t i = 0; !err && i < net->interfaces.n; i++) {
 		err = add_interface(net, &net->interfaces.items[i], readings);
+		if (!err)
+			err = add_vfs(net, &net->interfaces.items[i], readings);
+	}
 	if (!err)
 		err = vmop_net_guests_add(net->guests, readings);
 	return err ? err : vmop_net_infiniband_add("", readings);
@@ -106,6 +127,7 @@ struct vmop_error *vmop_net_run(const struct vmop_stat_settings *settings,
 	if (!err && net.wanted && !net.has_shown)
 		vmop_log_warning("no interface matches --net=%s", net.wanted);
 	vmop_net_guests_close(net.guests);
+	vmop_net_vfs_close(&net.vfs);
 	vmop_net_interfaces_close(&net.interfaces);
 	return err;
 }

@@ -30,11 +30,12 @@ load() {
 #   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
 #   net=TAP: a network card, whose packets vhost moves to and from that tap; its modules are for the scenario to load:
 #     tun vhost_iotlb vhost tap vhost_net here, failover net_failover virtio_net there
+#   macvtap=NAME: the same by a macvtap that is there; macvlan macvtap too
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
 #   serial=1: it has a port of virtio-serial with the name org.vmop.0
 #   programs=1: it has the programs of the rig's guest_programs
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' programs=0 serial=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' macvtap='' programs=0 serial=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -43,7 +44,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | programs=* | serial=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | macvtap=* | programs=* | serial=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -79,6 +80,11 @@ start_guest() {
 	# Without its boot program, which is not in L1.
 	[ -z "$net" ] || set -- "$@" -netdev "tap,id=net,ifname=$net,script=no,downscript=no,vhost=on" \
 		-device virtio-net-pci,netdev=net,romfile=
+	if [ -n "$macvtap" ]; then
+		exec 9<>"/dev/tap$(cat "/sys/class/net/$macvtap/ifindex")"
+		set -- "$@" -netdev tap,id=net,fd=9,vhost=on \
+			-device "virtio-net-pci,netdev=net,romfile=,mac=$(cat "/sys/class/net/$macvtap/address")"
+	fi
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
@@ -100,6 +106,7 @@ start_guest() {
 		-name "$name,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/pid"
+	exec 9>&-
 	say "START $name pid $!"
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libutil/error.h"
 #include "libutil/io.h"
@@ -26,15 +27,29 @@ static inline void tree_end(void)
 	assert_int_equal(system(command), 0);
 }
 
-/* Write a file with its directories. */
-static inline void tree_file(const char *path, const char *text)
+/* Write the full path to full, and make its directories. */
+static inline void tree_make_path(char full[512], const char *path)
 {
-	char full[512];
-	snprintf(full, sizeof(full), "%s%s", tree_root, path);
+	snprintf(full, 512, "%s%s", tree_root, path);
 	char *slash = strrchr(full, '/');
 	*slash = '\0';
 	assert_null(vmop_io_make_dir(full, 0755));
 	*slash = '/';
+}
+
+/* Make a symbolic link with its directories; its target need not exist. */
+static inline void tree_link(const char *path, const char *target)
+{
+	char full[512];
+	tree_make_path(full, path);
+	assert_int_equal(symlink(target, full), 0);
+}
+
+/* Write a file with its directories. */
+static inline void tree_file(const char *path, const char *text)
+{
+	char full[512];
+	tree_make_path(full, path);
 	FILE *file = fopen(full, "w");
 	assert_non_null(file);
 	fputs(text, file);
