@@ -33,8 +33,9 @@ include tests/soak.mk
 
 # "make check-memory", for a build with sanitizers, leaves out the scripts of which sanitizers see nothing
 # that other tests don't show: those of the tree and of other programs, those that compare shares and times with
-# measured truths (sanitized code takes several times as long), and those that wait for a clock, a disk, a kill or
-# a crowd of processes. Every unit test stays, and every script about hostile input, damage and bounds.
+# measured truths (sanitized code takes several times as long), those that wait for a clock, a disk, a kill or
+# a crowd of processes, and those of what honest users see, whose code the unit tests run. Every unit test stays, and
+# every script about hostile input, damage and bounds. "make check" in such a build runs all.
 TESTS_WITHOUT_MEMORY = tests/check-walls tests/check-cycles tests/check-units tests/check-ids tests/check-dist \
 	tests/unit/libsym/cost \
 	$(addprefix tests/integration/,$(addsuffix .sh,$(SCRIPTS_WITHOUT_MEMORY))) $(io_scripts)
@@ -42,6 +43,8 @@ SCRIPTS_WITHOUT_MEMORY = \
 	contrib-cron contrib-packages contrib-shell contrib-systemd install-paths kernel-module libvmop-installed \
 	annotate-assembly annotate-generated annotate-guest annotate-kernel archive-real compare-real compare-run report-real \
 	report-firefox report-html report-pprof report-ratios report-speedscope \
+	compare-sessions report-charts report-export report-gate report-many-sessions report-series report-xml top \
+	control-events control-options control-retention control-session daemon-callgraph daemon-waits \
 	competing-guests daemon-callgraph-bpf daemon-callgraph-files daemon-callgraph-hard daemon-callgraph-programs \
 	daemon-quiet daemon-storm stat stat-hypervisor stat-net stat-time \
 	control-clock control-copies control-crowd control-disk control-fork-storm control-overhead control-rotation control-snapshot
