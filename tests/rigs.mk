@@ -38,7 +38,7 @@ EXTRA_DIST += tests/rigs/scenarios/hypervisor.l1 tests/rigs/scenarios/hypervisor
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:counters arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:context-vhe arm64:context-nvhe arm64:context-16k arm64:stacks-vhe \
 	arm64:stacks-nvhe arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
+RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents xen:xen-fetch
 # the kernel module in the other kernels that it is for
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest, compared with captured guests' own /proc and /sys
@@ -85,6 +85,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-agent-user.dom0 tests/rigs/scenarios/xen-agent-user.check \
 	tests/rigs/add-agent tests/rigs/xen/agent-init \
 	tests/rigs/scenarios/xen-agents.dom0 tests/rigs/scenarios/xen-agents.check \
+	tests/rigs/add-agents tests/rigs/xen/block-rig \
+	tests/rigs/scenarios/xen-fetch.dom0 tests/rigs/scenarios/xen-fetch.check \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/counters.arm64 tests/rigs/scenarios/counters.check tests/rigs/arm64/counters.c \

@@ -2,14 +2,10 @@
 #include "daemon/xen/carrier.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
-
-/* The nice value of the thread, so that sampling comes first. */
-#define CARRIER_NICE 19
 
 /*
  * The time that the agent's side leaves dom0 to unmap the pages, and the thread at the other end of
@@ -62,7 +58,6 @@ static void carrier_run(struct vmop_worker *worker)
 {
 	const struct timespec pause = {.tv_nsec = UNMAP_NS};
 	struct vmop_carrier *carrier = (struct vmop_carrier *)worker;
-	setpriority(PRIO_PROCESS, (id_t)gettid(), CARRIER_NICE);
 	struct vmop_error *err = carry(carrier);
 	hang_up(&carrier->options);
 	if (carrier->options.side == VMOP_WINDOW_AGENT)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The thread that carries the bytes of one connection through a window (window.h), of either side.
- * Its owner never waits for the other side.
+ * Its owner never waits for the other side. It has the priority of the daemon: its work is a copy,
+ * and in a busy domain each turn that it waits for delays the whole transfer.
  */
 #ifndef VMOP_DAEMON_XEN_CARRIER_H
 #define VMOP_DAEMON_XEN_CARRIER_H

@@ -30,13 +30,14 @@ start_xenstore() {
 # parameters go to its command line (guest/init lists its commands), except these:
 #   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
 #   initrd=FILE (/guest/initramfs; empty: none)   paused=1: create it, but do not run it
+#   disk=MIB: an empty disk, /dev/xvda there and /tmp/NAME.disk here (files=add-agents)
 start_domain() {
 	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" kernel=/guest/vmlinux
-	initrd=/guest/initramfs paused=0
+	initrd=/guest/initramfs paused=0 disk=""
 	shift 2
 	for word; do
 		case $word in
-		memory=* | vcpus=* | uuid=* | kernel=* | initrd=* | paused=*) eval "$word" ;;
+		memory=* | vcpus=* | uuid=* | kernel=* | initrd=* | paused=* | disk=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -52,6 +53,7 @@ start_domain() {
 	END
 	[ -z "$initrd" ] || echo "ramdisk = \"$initrd\"" >>"/tmp/$name.cfg"
 	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
+	[ -z "$disk" ] || add_disk "$name" "$disk"
 	# No devices except those that QEMU needs, such as the disk controller.
 	[ "$type" != hvm ] || printf '%s\n' 'vga = "none"' 'nographic = 1' 'vnc = 0' 'usb = 0' >>"/tmp/$name.cfg"
 	# Its clock would be scaled otherwise, which the emulated CPU does not support.
@@ -66,6 +68,17 @@ start_domain() {
 		fail "xl create $name"
 	}
 	say "DOMAIN $name is $(xl domid "$name")"
+}
+
+# add_disk NAME MIB: add a disk to the configuration of a domain that is about to be started.
+add_disk() {
+	[ -e /dev/loop0 ] || load loop xen-blkback
+	truncate -s "$2M" "/tmp/$1.disk"
+	device=$(losetup -f)
+	losetup "$device" "/tmp/$1.disk"
+	cat >>"/tmp/$1.cfg" <<-END
+		disk = [ "format=raw, vdev=xvda, access=rw, backendtype=phy, script=block-rig, target=$device" ]
+	END
 }
 
 # start_spinner NAME [WORD]...: start a PV domain that only runs, in its kernel's mode (xen/spin.S).
@@ -128,10 +141,16 @@ domain_file() {
 			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip
 }
 
-# fetch_session NAME FILE [SESSION]: copy a session that such a domain stored (current), by its
-# console, which is too slow for its kernel's symbols.
+# fetch_session NAME FILE [SESSION]: fetch a session that such a domain stored (current), by its
+# disk or else by its console, which is too slow for its kernel's symbols.
 fetch_session() {
 	tell_domain "$1" "send ${3:-current}"
+	if [ -e "/tmp/$1.disk" ]; then
+		sync
+		len=$(tr -d '\r' <"/var/log/xen/console/guest-$1.log" | sed -n 's/^RIG ON-DISK //p' | tail -n 1)
+		head -c "$len" "/tmp/$1.disk" >"$2"
+		return
+	fi
 	domain_file "$1" >"$2"
 }
 
