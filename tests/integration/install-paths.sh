@@ -59,7 +59,8 @@ while read -r text; do
 	while read -r path; do
 		case $path in
 		"$state" | "$state"/* | "$etc" | "$etc"/* | "$run" | "$run"/*) ;;
-		/etc/cron.d/vmop | /etc/systemd/system/vmopd.service.d* | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
+		/etc/cron.d/vmop | /etc/systemd/system/vmopd.service.d* | /etc/modules-load.d/vmop.conf) ;; # where the reader is to put it
+		/dev/* | /tmp/*) ;; # the kernel's, and examples
 		/local/domain/*) ;; # a path in xenstore
 		"$state"-guest | "$run"-guest) ;; # vmop-guest.service makes them, in a guest
 		"${run%/vmop}"/web1/org.vmop.0) ;; # an example: the administrator's
