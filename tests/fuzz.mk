@@ -40,6 +40,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-unpack \
 	tests/fuzz/fuzz-unwind \
 	tests/fuzz/fuzz-unwind-table \
+	tests/fuzz/fuzz-window \
 	tests/fuzz/fuzz-xen-names \
 	tests/fuzz/fuzz-xen-records \
 	tests/fuzz/fuzz-xen-ring
@@ -137,6 +138,9 @@ tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_stream_SOURCES = tests/fuzz/fuzz-stream.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_stream_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stream_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_window_SOURCES = tests/fuzz/fuzz-window.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_window_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_window_LDADD = daemon/libdaemon.la libutil/libutil.la
 tests_fuzz_fuzz_xen_names_SOURCES = tests/fuzz/fuzz-xen-names.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_xen_names_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_xen_names_LDADD = daemon/libdaemon.la libguest/libguest.la \
