@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/dirs/run-dir.h"
+#include "libutil/io.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/dirs/run-dir.h"
 
 static const uint64_t client_timeout_us = VMOP_CONTROL_CLIENT_TIMEOUT_S * (uint64_t)1000000;
 
@@ -210,7 +211,7 @@ static bool client_receive(struct client *client)
 	ssize_t n = recv(client->fd, client->in + client->in_len,
 			 VMOP_PROTOCOL_MAX_LINE_BYTES - client->in_len, MSG_DONTWAIT);
 	if (n < 0)
-		return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
+		return vmop_io_may_retry(errno);
 	client->in_len += (size_t)n;
 	return n > 0 && client_take_next(client);
 }

@@ -371,7 +371,8 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 	return err;
 }
 
-/* Describe the events of samples that are handed over. The caller frees the texts, after errors
+/*
+ * Describe the events of samples that are handed over. The caller frees the texts, after errors
  * too.
  */
 static struct vmop_error *format_events(struct vmop_source *source,

@@ -4,6 +4,8 @@
 #define VMOP_LIBUTIL_IO_H
 
 #include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -81,5 +83,11 @@ struct vmop_error *vmop_io_make_dir(const char *path, mode_t mode);
 ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes);
 ssize_t vmop_io_pread_full(int fd, void *buf, size_t len_bytes, uint64_t offset);
 ssize_t vmop_io_write_full(int fd, const void *buf, size_t len_bytes);
+
+/* Return whether a call that never waits failed only for now, with that errno. */
+static inline bool vmop_io_may_retry(int error)
+{
+	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
 
 #endif

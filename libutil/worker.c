@@ -65,6 +65,14 @@ void vmop_worker_end(struct vmop_worker *worker)
 	vmop_worker_end_within(worker, END_WAIT_MS);
 }
 
+bool vmop_worker_is_ending(struct vmop_worker *worker)
+{
+	pthread_mutex_lock(&worker->lock);
+	bool is_ending = worker->is_ending;
+	pthread_mutex_unlock(&worker->lock);
+	return is_ending;
+}
+
 struct timespec vmop_worker_deadline(unsigned milliseconds)
 {
 	struct timespec until;

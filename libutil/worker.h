@@ -47,6 +47,9 @@ void vmop_worker_end(struct vmop_worker *worker);
 /* Do the same with another time limit; 0 for a thread that is known to hang. */
 void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms);
 
+/* Return whether the owner has asked the thread to end. Takes the lock. */
+bool vmop_worker_is_ending(struct vmop_worker *worker);
+
 /* CLOCK_MONOTONIC. */
 struct timespec vmop_worker_deadline(unsigned milliseconds);
 

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "libutil/io.h"
+
 /* The time after which a waiting thread looks whether it shall end. */
 #define LOOK_EVERY_MS 100
 
@@ -26,17 +28,10 @@ void vmop_file_stream_end(struct vmop_file_stream *stream)
 	stream->fd = -1;
 }
 
-static bool is_ending(const struct vmop_file_stream *stream)
-{
-	pthread_mutex_lock(&stream->worker->lock);
-	bool is_ending = stream->worker->is_ending;
-	pthread_mutex_unlock(&stream->worker->lock);
-	return is_ending;
-}
-
 bool vmop_file_stream_is_over(const struct vmop_file_stream *stream)
 {
-	return is_ending(stream) || vmop_clock_ns(CLOCK_MONOTONIC) >= stream->end_ns;
+	return vmop_worker_is_ending(stream->worker) ||
+	       vmop_clock_ns(CLOCK_MONOTONIC) >= stream->end_ns;
 }
 
 /* Wait until the connection is ready for events, since since_ns. */
@@ -46,7 +41,7 @@ static struct vmop_error *await(const struct vmop_file_stream *stream, short eve
 	struct pollfd pollfd = {.fd = stream->fd, .events = events};
 	while (poll(&pollfd, 1, LOOK_EVERY_MS) <= 0) {
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-		if (is_ending(stream))
+		if (vmop_worker_is_ending(stream->worker))
 			return vmop_error_new(VMOP_ERROR_BUSY, "interrupted");
 		if (now_ns - since_ns >= stream->stall_ns)
 			return vmop_error_new(VMOP_ERROR_BUSY, "it does not answer");
@@ -56,11 +51,6 @@ static struct vmop_error *await(const struct vmop_file_stream *stream, short eve
 	if (vmop_clock_ns(CLOCK_MONOTONIC) >= stream->end_ns)
 		return vmop_error_new(VMOP_ERROR_BUSY, "it took too long");
 	return NULL;
-}
-
-static bool is_no_error(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
 struct vmop_error *vmop_file_stream_connect(struct vmop_file_stream *stream)
@@ -89,7 +79,7 @@ struct vmop_error *vmop_file_stream_send(struct vmop_file_stream *stream,
 	struct vmop_error *err = NULL;
 	for (const uint8_t *at = bytes; left && !err;) {
 		ssize_t n = send(stream->fd, at, left, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && !is_no_error(errno))
+		if (n < 0 && !vmop_io_may_retry(errno))
 			return vmop_error_new(VMOP_ERROR_CANT, "it closed the connection");
 		if (n < 0) {
 			err = await(stream, POLLOUT, since_ns);
@@ -124,7 +114,7 @@ struct vmop_error *vmop_file_stream_receive(struct vmop_file_stream *stream,
 			break;
 		size_t room = vmop_active_decoder_room(&stream->in, &into);
 		ssize_t n = recv(stream->fd, into, room, MSG_DONTWAIT);
-		if (n == 0 || (n < 0 && !is_no_error(errno)))
+		if (n == 0 || (n < 0 && !vmop_io_may_retry(errno)))
 			return vmop_error_new(VMOP_ERROR_CANT, "it closed the connection");
 		if (n < 0)
 			continue;

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "libutil/io.h"
+
 void vmop_active_link_begin(struct vmop_active_link *link, int fd)
 {
 	link->fd = fd;
@@ -52,11 +54,6 @@ bool vmop_active_link_send(struct vmop_active_link *link, enum vmop_active_frame
 	return true;
 }
 
-static bool is_no_error(int error)
-{
-	return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
 /* The port of virtio-serial in a guest is no socket. */
 static ssize_t write_some(int fd, const void *bytes, size_t n)
 {
@@ -76,7 +73,7 @@ static bool write_out(struct vmop_active_link *link)
 	while (link->n_out) {
 		ssize_t n = write_some(link->fd, link->out, link->n_out);
 		if (n < 0)
-			return is_no_error(errno);
+			return vmop_io_may_retry(errno);
 		link->n_out -= (size_t)n;
 		memmove(link->out, link->out + n, link->n_out);
 	}
@@ -115,7 +112,7 @@ vmop_active_link_pump(struct vmop_active_link *link,
 		size_t room = vmop_active_decoder_room(&link->in, &into);
 		ssize_t n = read_some(link->fd, into, room);
 		if (n <= 0) {
-			works = n < 0 && is_no_error(errno);
+			works = n < 0 && vmop_io_may_retry(errno);
 			break;
 		}
 		n_read += (size_t)n;

@@ -37,8 +37,10 @@ struct vmop_error *vmop_session_server_create(const struct vmop_session_server_o
 /* Interrupt a transfer, and free server. NULL is allowed. */
 void vmop_session_server_destroy(struct vmop_session_server *server);
 
-/* Serve a connection of the host, which passes to the server. Refused until another one has been
- * answered. */
+/*
+ * Serve a connection of the host, which passes to the server. Refused until another one has been
+ * answered.
+ */
 void vmop_session_server_take(struct vmop_session_server *server, int fd);
 
 #endif

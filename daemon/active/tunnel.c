@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "libutil/io.h"
+
 /* Bytes in one frame: two of them find room in a link, beside the commands. */
 #define PIECE_BYTES 8000
 
@@ -92,7 +94,7 @@ static bool give(struct vmop_tunnel *tunnel)
 	}
 	tunnel->n_held -= n_given;
 	memmove(tunnel->held, tunnel->held + n_given, tunnel->n_held);
-	return n >= 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+	return n >= 0 || vmop_io_may_retry(errno);
 }
 
 /* Send what the thread has written. Return false if it has ended. */
@@ -104,7 +106,7 @@ static bool send_on(const struct vmop_tunnel *tunnel, struct vmop_active_link *l
 		if (n == 0)
 			return false;
 		if (n < 0)
-			return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+			return vmop_io_may_retry(errno);
 		vmop_active_link_send(link, VMOP_ACTIVE_FRAME_BULK, piece, (uint32_t)n);
 	}
 	return true;

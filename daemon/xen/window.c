@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "libutil/io.h"
+
 #define MAGIC 0x77706d76u /* "vmpw" */
 #define VERSION 1u
 
@@ -95,7 +97,7 @@ void vmop_window_begin(struct vmop_window *window, uint8_t *memory, enum vmop_wi
 
 static bool may_go_on(ssize_t n)
 {
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+	return n > 0 || (n < 0 && vmop_io_may_retry(errno));
 }
 
 /* Give the socket the bytes that the other side has written. Return their number. */
@@ -164,14 +166,6 @@ static bool is_over(const struct vmop_window *window, const struct marks *theirs
 	return theirs->state == CLOSED && theirs->n_written == window->n_read;
 }
 
-static bool is_ending(const struct vmop_window *window)
-{
-	pthread_mutex_lock(&window->worker->lock);
-	bool is_ending = window->worker->is_ending;
-	pthread_mutex_unlock(&window->worker->lock);
-	return is_ending;
-}
-
 /* Wait some ms, and less if the socket gets ready for what the window can take or has. */
 static void wait_ms(const struct vmop_window *window, const struct marks *theirs, int ms)
 {
@@ -188,7 +182,7 @@ static struct vmop_error *check_time(const struct vmop_window *window, const str
 				     uint64_t begun_ns)
 {
 	uint64_t spent_ns = vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns;
-	if (is_ending(window))
+	if (vmop_worker_is_ending(window->worker))
 		return vmop_error_new(VMOP_ERROR_BUSY, "interrupted");
 	if (theirs->state == ABSENT && spent_ns >= window->open_ns)
 		return vmop_error_new(VMOP_ERROR_BUSY, "it does not open its window");

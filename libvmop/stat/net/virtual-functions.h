@@ -3,9 +3,9 @@
  * The counters of a network device's virtual functions (SR-IOV), which the driver of the physical
  * function keeps, by netlink: IFLA_VFINFO_LIST (Linux, net/core/rtnetlink.c, rtnl_fill_vfinfo).
  *
- * They are asked for one interface at a time, and only where a guest has one of its functions: some
- * drivers ask the device's firmware for each, and a dump of all interfaces would grow past the
- * kernel's buffer.
+ * One interface is read at a time, and only where a guest has one of its functions: some drivers
+ * ask the device's firmware for each, and a dump of all interfaces would grow past the kernel's
+ * buffer.
  */
 #ifndef VMOP_LIBVMOP_STAT_NET_VIRTUAL_FUNCTIONS_H
 #define VMOP_LIBVMOP_STAT_NET_VIRTUAL_FUNCTIONS_H
