@@ -113,11 +113,11 @@ struct vmop_active_stack {
 struct vmop_active_batch_reader {
 	const uint8_t *at, *end;
 	size_t n_left;
-	/* Of the sample before: */
+	/* Taken over from the sample before. */
 	uint64_t time_ns, weight_events;
 	uint32_t vcpu;
 	uint16_t event;
-	uint64_t addresses[2]; /* of those before, by mode */
+	uint64_t addresses[2]; /* of the samples before, by mode */
 	bool is_extended;
 	struct vmop_active_stack stacks[VMOP_ACTIVE_STACKS_BEFORE]; /* the last ones, by vCPU */
 	uint64_t frames[VMOP_STACK_FRAMES_MAX]; /* of the sample that was read last */

@@ -33,7 +33,7 @@ struct handed_source {
 	struct {
 		bool is_converted;
 		uint64_t time_ns, error_ns; /* 0, UINT64_MAX: not known */
-		uint64_t end_ns; /* it was taken by then; UINT64_MAX: not known, or there is none */
+		uint64_t end_ns; /* it was taken by then; UINT64_MAX: not known, or no sample */
 	} oldest;
 	/* The present sample and its callers. */
 	uint64_t kernel_frames[1 + VMOP_STACK_FRAMES_MAX], user_frames[1 + VMOP_STACK_FRAMES_MAX];
