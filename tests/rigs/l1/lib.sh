@@ -257,6 +257,15 @@ wait_known() {
 	say "KNOWN $1"
 }
 
+# wait_status TEXT SECONDS: wait until vmopd's status has that text; if it does not, show the log. The check tests the results.
+wait_status() {
+	end_s=$(($(up_s) + $2))
+	until vmopcontrol --status --json | grep -q "$1" || [ "$(up_s)" -ge $end_s ]; do
+		sleep 1
+	done
+	vmopcontrol --status --json | grep -q "$1" || tail -n 20 /run/vmop/vmopd.log
+}
+
 # samples_of NAME: print the number of samples that the daemon has of a guest's code.
 samples_of() {
 	vmopcontrol --status | awk -v name="$1" '$1 == name { n = $4 + $5 } END { print n + 0 }'

@@ -1098,7 +1098,7 @@ static void a_session_with_samples_of_a_nested_guest(void **state)
 		      nested->n_handed, (unsigned)sums.n_user, (unsigned)sums.n_others);
 	assert_true(sums.n_user > 50);
 	assert_true(sums.n_user + sums.n_others <= nested->n_handed);
-	/* Those near a task switch, whose VMM is not known, are not in it. */
+	/* Samples near a task switch are not in it: their VMM is not known. */
 	assert_true(sums.n_user * 100 >= nested->n_handed * UINT64_C(90));
 	munmap(nested, sizeof(*nested));
 	nested = NULL;
