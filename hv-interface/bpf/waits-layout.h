@@ -37,6 +37,10 @@ _Static_assert(VMOP_WAITS_MAX_VICTIMS <= VMOP_WAITS_HINT_SLOT, "hints hold slots
 	_Static_assert(sizeof(type) % VMOP_WAITS_LINE_BYTES == 0,                                  \
 		       "elements have lines of their own")
 
+struct vmop_waits_state {
+	uint64_t time_ns, count; /* at the scheduler's events: see enum charger */
+};
+
 /* The slot of a victim is its index in the map; 0 is none. */
 struct vmop_waits_victim {
 	uint64_t others_ns; /* of WAITING, for which the map of pairs had no room */
@@ -45,13 +49,12 @@ struct vmop_waits_victim {
 	uint32_t state;
 	uint32_t cpu; /* where it runs or waits */
 	uint32_t is_throttled;
-	uint32_t tid;	 /* 0: the slot is free */
-	uint32_t guest;	 /* the number that the user gave */
-	uint32_t reason; /* of the open exit */
-	/* These are charged at the scheduler's events. See enum charger. */
-	uint64_t times_ns[VMOP_WAIT_N_STATES], counts[VMOP_WAIT_N_STATES];
-	uint64_t settled_ns[VMOP_WAIT_N_STATES]; /* charged at requests of user space */
-	uint64_t exit_ns;			 /* the open exit; 0: none */
+	uint32_t tid;					    /* 0: the slot is free */
+	uint32_t guest;					    /* the number that the user gave */
+	uint32_t reason;				    /* of the open exit */
+	struct vmop_waits_state states[VMOP_WAIT_N_STATES]; /* by enum vmop_wait_state */
+	uint64_t settled_ns[VMOP_WAIT_N_STATES];	    /* charged at requests of user space */
+	uint64_t exit_ns;				    /* the open exit; 0: none */
 	uint64_t off_at_exit_ns;
 };
 VMOP_WAITS_FILLS_LINES(struct vmop_waits_victim);

@@ -278,11 +278,11 @@ static void take_states(struct vmop_waits_slot *slot, const struct vmop_waits_vi
 			const struct vmop_waits_sink *sink)
 {
 	for (unsigned state = 0; state < VMOP_WAIT_EXIT; state++) {
-		uint64_t time_ns = victim->times_ns[state] + victim->settled_ns[state];
-		const struct vmop_waits_amount amount =
-			amount_of(slot, state, victim->counts[state] - slot->counts[state],
-				  time_ns - slot->times_ns[state]);
-		slot->counts[state] = victim->counts[state];
+		uint64_t count = victim->states[state].count;
+		uint64_t time_ns = victim->states[state].time_ns + victim->settled_ns[state];
+		const struct vmop_waits_amount amount = amount_of(
+			slot, state, count - slot->counts[state], time_ns - slot->times_ns[state]);
+		slot->counts[state] = count;
 		slot->times_ns[state] = time_ns;
 		if (state != VMOP_WAIT_WAITING && (amount.count || amount.time_ns))
 			sink->amount(sink->arg, &amount);

@@ -459,7 +459,7 @@ static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t 
 		return;
 	uint32_t at = bounded(state, VMOP_WAIT_N_STATES);
 	if (charger == SCHEDULER)
-		victim->times_ns[at] += time_ns;
+		victim->states[at].time_ns += time_ns;
 	else
 		__sync_fetch_and_add(&victim->settled_ns[at], time_ns);
 }
@@ -472,7 +472,7 @@ static __always_inline uint64_t off_ns(const struct vmop_waits_victim *victim)
 	for (uint32_t state = 0; state < VMOP_WAIT_N_STATES; state++)
 		sum_ns += state == VMOP_WAIT_RUNNING
 				  ? 0
-				  : victim->times_ns[state] + victim->settled_ns[state];
+				  : victim->states[state].time_ns + victim->settled_ns[state];
 	return sum_ns;
 }
 
@@ -606,7 +606,7 @@ static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu,
 static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
 {
 	victim->state = state;
-	victim->counts[bounded(state, VMOP_WAIT_N_STATES)]++;
+	victim->states[bounded(state, VMOP_WAIT_N_STATES)].count++;
 }
 
 static __always_inline uint64_t state_of(struct task_struct *task)
