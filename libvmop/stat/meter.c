@@ -54,7 +54,7 @@ static void print_rows(const struct meter_run *run, const struct vmop_readings_r
 		last_hidden = &rows[i];
 	}
 	if (n_hidden && meter->hidden && run->writer->format == VMOP_STAT_TABLE)
-		fprintf(run->writer->out, "%20zu %s\n", n_hidden, meter->hidden);
+		fprintf(run->writer->out, "%20zu %s\n", n_hidden, meter->hidden[n_hidden > 1]);
 }
 
 /* Print the growth from before to run->now. */
@@ -94,7 +94,9 @@ static struct vmop_error *print_total(const struct meter_run *run)
 					.system_s = run->command.system_s};
 	if (run->settings->interval_ms)
 		return NULL;
-	if (asprintf(&what, command ? "'%s'" : "%s", command ? command[0] : run->meter->what) < 0) {
+	/* What is counted is not the command's alone. */
+	if (asprintf(&what, command ? "%s, while '%s' ran" : "%s", run->meter->what,
+		     command ? command[0] : "") < 0) {
 		what = NULL;
 		return &vmop_error_no_memory;
 	}

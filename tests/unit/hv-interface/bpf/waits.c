@@ -83,7 +83,7 @@ struct sums {
 };
 static struct sums sums[MAX_THREADS];
 
-/* What vCPU 0 waited for guests from OTHER on. */
+/* The time that vCPU 0 waited for each guest from OTHER on. */
 static uint64_t by_other_ns[N_GUESTS];
 
 static void add(void *arg, const struct vmop_waits_amount *amount)
