@@ -90,8 +90,7 @@ static struct vmop_error *print_total(const struct meter_run *run)
 {
 	_cleanup_free_ char *what = NULL;
 	char **command = run->settings->command;
-	struct vmop_stat_times times = {.user_s = command ? run->command.user_s : -1,
-					.system_s = run->command.system_s};
+	struct vmop_stat_times times = {0};
 	if (run->settings->interval_ms)
 		return NULL;
 	/* What is counted is not the command's alone. */
@@ -103,6 +102,10 @@ static struct vmop_error *print_total(const struct meter_run *run)
 	vmop_stat_write_title(run->writer, what, 1);
 	struct vmop_error *err = print(run, &run->first);
 	vmop_spread_add(&times.elapsed_s, (double)(run->now.time_ns - run->begin_ns) / 1e9);
+	if (command) {
+		vmop_spread_add(&times.user_s, run->command.user_s);
+		vmop_spread_add(&times.system_s, run->command.system_s);
+	}
 	if (!err)
 		vmop_stat_write_times(run->writer, &times);
 	return err;
