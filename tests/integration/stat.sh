@@ -80,6 +80,7 @@ is "their spread" "$(json '0 <= rows[0]["interval-99-percent"] < 20' "$work/out"
 is "the spread of a ratio" "$(json '"metric-interval-99-percent" in rows[1]' "$work/out")" = True
 
 # The CPU time of several runs is a mean, too: of two, here, only the first uses much.
+# shellcheck disable=SC2016 # the command's
 "$stat" -r 2 -o "$work/out" -e task-clock sh -c '[ -e "$0" ] || { : >"$0"; i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; }' "$work/used"
 is "the mean of user time: $(grep 'seconds user' "$work/out")" \
 	"$(awk '/seconds user/ { print ($1 > 0.02 && / \( \+- /) }' "$work/out")" -eq 1
