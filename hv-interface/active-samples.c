@@ -152,7 +152,7 @@ bool vmop_active_batch_begin(const uint8_t *payload, size_t len_bytes,
 	reader->at = NULL;
 	reader->end = end;
 	reader->n_left = 0;
-	reader->before = (struct vmop_active_sample){0};
+	reader->time_ns = reader->weight_events = reader->vcpu = reader->event = 0;
 	memset(reader->addresses, 0, sizeof(reader->addresses));
 	for (size_t i = 0; i < VMOP_ACTIVE_STACKS_BEFORE; i++)
 		reader->stacks[i].n = 0;
@@ -227,22 +227,29 @@ static const uint8_t *get_stack(struct vmop_active_batch_reader *reader, const u
 static const uint8_t *get_sample(const struct vmop_active_batch_reader *reader, uint8_t flags,
 				 const uint8_t *p, struct vmop_active_sample *ret)
 {
-	const struct vmop_active_sample *before = &reader->before;
 	uint64_t time_ns = 0, difference = 0;
-	uint64_t vcpu = before->vcpu, event = before->event, weight = before->weight_events;
+	uint64_t vcpu = reader->vcpu, event = reader->event, weight = reader->weight_events;
 	p = vmop_varint_get(p, reader->end, &time_ns);
 	p = get_number(p, reader->end, flags & VCPU_FOLLOWS, VMOP_ACTIVE_VCPUS_MAX - 1, &vcpu);
 	p = get_number(p, reader->end, flags & EVENT_FOLLOWS, VMOP_ACTIVE_EVENTS_MAX - 1, &event);
 	p = get_number(p, reader->end, flags & WEIGHT_FOLLOWS, UINT64_MAX, &weight);
 	p = vmop_varint_get(p, reader->end, &difference);
-	*ret = (struct vmop_active_sample){
-		.address = reader->addresses[flags & IS_KERNEL] + vmop_varint_unzigzag(difference),
-		.weight_events = weight,
-		.vcpu = (uint32_t)vcpu,
-		.event = (uint16_t)event,
-		.is_kernel = flags & IS_KERNEL,
-	};
-	if (__builtin_add_overflow(before->time_ns, time_ns, &ret->time_ns))
+	/*
+	 * Member by member, here and below: copying a struct that was just written so waits for the
+	 * writes.
+	 */
+	ret->address = reader->addresses[flags & IS_KERNEL] + vmop_varint_unzigzag(difference);
+	ret->weight_events = weight;
+	ret->vcpu = (uint32_t)vcpu;
+	ret->event = (uint16_t)event;
+	ret->is_kernel = flags & IS_KERNEL;
+	ret->has_stack = false;
+	ret->is_stack_likely = flags & STACK_IS_LIKELY;
+	ret->is_nested = flags & IS_NESTED;
+	ret->stack_end = 0;
+	ret->n_frames = 0;
+	ret->first_frame = 0;
+	if (__builtin_add_overflow(reader->time_ns, time_ns, &ret->time_ns))
 		return NULL;
 	return p;
 }
@@ -257,23 +264,22 @@ static bool are_flags(const struct vmop_active_batch_reader *reader, uint8_t fla
 enum vmop_active_batch_read vmop_active_batch_next(struct vmop_active_batch_reader *reader,
 						   struct vmop_active_sample *ret)
 {
-	struct vmop_active_sample sample;
 	if (reader->n_left == 0 && reader->at == reader->end)
 		return VMOP_ACTIVE_BATCH_END;
 	const uint8_t *p = reader->at;
 	uint8_t flags = p && p != reader->end && reader->n_left ? *p++ : UINT8_MAX;
 	reader->at = NULL;
-	if (!are_flags(reader, flags) || !(p = get_sample(reader, flags, p, &sample)))
+	if (!are_flags(reader, flags) || !(p = get_sample(reader, flags, p, ret)))
 		return VMOP_ACTIVE_BATCH_RUBBISH;
-	sample.is_stack_likely = flags & STACK_IS_LIKELY;
-	sample.is_nested = flags & IS_NESTED;
-	if (flags & STACK_FOLLOWS && !(p = get_stack(reader, p, &sample)))
+	if (flags & STACK_FOLLOWS && !(p = get_stack(reader, p, ret)))
 		return VMOP_ACTIVE_BATCH_RUBBISH;
 	reader->at = p;
 	reader->n_left--;
-	reader->before = sample;
-	reader->addresses[sample.is_kernel] = sample.address;
-	*ret = sample;
+	reader->time_ns = ret->time_ns;
+	reader->weight_events = ret->weight_events;
+	reader->vcpu = ret->vcpu;
+	reader->event = ret->event;
+	reader->addresses[ret->is_kernel] = ret->address;
 	return VMOP_ACTIVE_BATCH_SAMPLE;
 }
 

@@ -113,7 +113,10 @@ struct vmop_active_stack {
 struct vmop_active_batch_reader {
 	const uint8_t *at, *end;
 	size_t n_left;
-	struct vmop_active_sample before;
+	/* Taken over from the sample before. */
+	uint64_t time_ns, weight_events;
+	uint32_t vcpu;
+	uint16_t event;
 	uint64_t addresses[2]; /* of the samples before, by mode */
 	bool is_extended;
 	struct vmop_active_stack stacks[VMOP_ACTIVE_STACKS_BEFORE]; /* the last ones, by vCPU */
@@ -132,8 +135,8 @@ enum vmop_active_batch_read {
 };
 
 /*
- * Read the next sample. Set *ret only for SAMPLE; its frames are in reader->frames from index 0 on.
- * Neither other result is followed by a sample.
+ * Read the next sample. *ret has a sample only for SAMPLE; its frames are in reader->frames from
+ * index 0 on. Neither other result is followed by a sample.
  */
 enum vmop_active_batch_read vmop_active_batch_next(struct vmop_active_batch_reader *reader,
 						   struct vmop_active_sample *ret);

@@ -27,7 +27,7 @@ integration_tests = \
 	tests/integration/daemon-callgraph-programs.sh \
 	tests/integration/daemon-guest-context.sh tests/integration/daemon-waits.sh tests/integration/daemon-guest-reset.sh \
 	tests/integration/daemon-jitdump.sh \
-	tests/integration/active-static.sh \
+	tests/integration/active-static.sh tests/integration/active-moves.sh \
 	tests/integration/daemon-quiet.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \

@@ -487,6 +487,13 @@ static void note(struct vmop_active_guests *active, struct vmop_domain *domain)
 		vmop_domain_set_samples_own(domain, samples);
 }
 
+/* Note in a domain that has ended what became of it, as far as a host can know. */
+static void note_gone(struct vmop_domain *domain)
+{
+	vmop_domain_set_note(domain, "its VMM has ended: the guest was shut down, killed, saved to "
+				     "a file or moved");
+}
+
 /* Log the agents that failed. */
 static void log_errors(struct vmop_active_guests *active)
 {
@@ -530,8 +537,13 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	hand_over(active);
 	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
 	vmop_fetches_step(active->fetches);
-	for (uint32_t i = 1; i < domains->n; i++)
-		if (domains->at[i]->kind == VMOP_DOMAIN_ACTIVE && domains->at[i]->is_running)
+	for (uint32_t i = 1; i < domains->n; i++) {
+		if (domains->at[i]->kind != VMOP_DOMAIN_ACTIVE)
+			continue;
+		if (domains->at[i]->is_running)
 			note(active, domains->at[i]);
+		else
+			note_gone(domains->at[i]);
+	}
 	log_losses(active);
 }

@@ -2,6 +2,7 @@
 #include "hv-interface/handed/feed.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "libutil/host-time.h"
@@ -53,36 +54,62 @@ static void put_stack(struct vmop_handed_feed *feed, const uint64_t *frames,
 		feed->frames[feed->n_frames_put++ % VMOP_HANDED_FRAMES_MAX] = frames[i];
 }
 
-static void put(struct vmop_handed_feed *feed, const uint64_t *frames,
-		const struct vmop_active_sample *sample)
+/*
+ * Move the samples that wait to the places of those that were taken, so that the same few pages are
+ * used again: some samples wait nearly always.
+ */
+static void move_to_begin(struct vmop_handed_feed *feed)
 {
-	struct vmop_active_sample *to = &feed->samples[feed->n_put % VMOP_HANDED_SAMPLES_MAX];
-	feed->counts.n_received++;
-	feed->last_ns = sample->time_ns;
-	if (feed->n_put - feed->n_taken == VMOP_HANDED_SAMPLES_MAX) {
-		feed->counts.n_dropped++;
+	uint64_t n = feed->n_put - feed->n_taken, from = feed->n_taken % VMOP_HANDED_SAMPLES_MAX;
+	if (n > from || n > VMOP_HANDED_SAMPLES_MAX - from)
 		return;
-	}
-	*to = *sample;
-	if (to->has_stack)
-		put_stack(feed, frames, to);
+	memcpy(feed->samples, feed->samples + from, n * sizeof(*feed->samples));
+	feed->n_taken = 0;
+	feed->n_put = n;
+}
+
+/* Return the place of the next sample; NULL: there is no room. */
+static struct vmop_active_sample *next_place(struct vmop_handed_feed *feed)
+{
+	return feed->n_put - feed->n_taken == VMOP_HANDED_SAMPLES_MAX
+		       ? NULL
+		       : &feed->samples[feed->n_put % VMOP_HANDED_SAMPLES_MAX];
+}
+
+/* Keep the sample that was read into the next place. */
+static void put(struct vmop_handed_feed *feed, const uint64_t *frames,
+		struct vmop_active_sample *sample)
+{
+	if (sample->has_stack)
+		put_stack(feed, frames, sample);
 	feed->n_put++;
 }
 
 bool vmop_handed_feed_batch(struct vmop_handed_feed *feed, const uint8_t *payload, size_t len_bytes)
 {
 	struct vmop_active_batch_reader reader;
-	struct vmop_active_sample sample;
 	struct vmop_active_batch batch;
 	enum vmop_active_batch_read outcome;
 	if (!vmop_active_batch_begin(payload, len_bytes, &reader, &batch) ||
 	    batch.complete_ns < feed->complete_ns || batch.n_lost < feed->n_lost)
 		return false;
-	while ((outcome = vmop_active_batch_next(&reader, &sample)) == VMOP_ACTIVE_BATCH_SAMPLE) {
-		if (sample.event >= feed->events.n || sample.time_ns < feed->last_ns ||
-		    (sample.has_stack && !feed->frames))
+	move_to_begin(feed);
+	for (;;) {
+		struct vmop_active_sample dropped, *sample = next_place(feed);
+		bool has_room = sample;
+		if (!has_room)
+			sample = &dropped;
+		outcome = vmop_active_batch_next(&reader, sample);
+		if (outcome != VMOP_ACTIVE_BATCH_SAMPLE)
+			break;
+		if (sample->event >= feed->events.n || sample->time_ns < feed->last_ns ||
+		    (sample->has_stack && !feed->frames))
 			return false;
-		put(feed, reader.frames, &sample);
+		feed->last_ns = sample->time_ns;
+		feed->counts.n_received++;
+		feed->counts.n_dropped += !has_room;
+		if (has_room)
+			put(feed, reader.frames, sample);
 	}
 	feed->complete_ns = batch.complete_ns;
 	feed->n_lost = batch.n_lost;
@@ -133,7 +160,9 @@ void vmop_handed_feed_take(struct vmop_handed_feed *feed)
 {
 	feed->n_frames_taken += vmop_handed_feed_peek(feed)->n_frames;
 	feed->n_taken++;
-	/* Without frames, begin again with the pages that were used before. */
+	/* Empty rings begin again with the pages that were used before. */
+	if (feed->n_taken == feed->n_put)
+		feed->n_put = feed->n_taken = 0;
 	if (feed->n_frames_taken == feed->n_frames_put)
 		feed->n_frames_put = feed->n_frames_taken = 0;
 }

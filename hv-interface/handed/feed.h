@@ -26,7 +26,7 @@ struct vmop_handed_feed {
 	struct vmop_handed_clock clock;
 	int host_time_fd;		       /* of libutil/host-time.h; -1: none */
 	struct vmop_active_sample *samples;    /* a ring, in the order of time */
-	uint64_t n_put, n_taken;	       /* since the begin */
+	uint64_t n_put, n_taken;	       /* since all were taken */
 	uint64_t *frames;		       /* a ring; NULL: the host has no stacks */
 	uint64_t n_frames_put, n_frames_taken; /* since all were taken */
 	uint64_t n_stacks_dropped;	       /* found no room */

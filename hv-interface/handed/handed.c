@@ -29,6 +29,12 @@ struct handed_source {
 	uint64_t n_lost_reported;
 	uint64_t last_ns;	      /* time of the last delivered record */
 	const struct vmop_sink *sink; /* of the current drain */
+	/* The oldest sample in this guest's time; in a drain the clock does not change. */
+	struct {
+		bool is_converted;
+		uint64_t time_ns, error_ns; /* 0, UINT64_MAX: not known */
+		uint64_t end_ns; /* it was taken by then; UINT64_MAX: not known, or no sample */
+	} oldest;
 	/* The present sample and its callers. */
 	uint64_t kernel_frames[1 + VMOP_STACK_FRAMES_MAX], user_frames[1 + VMOP_STACK_FRAMES_MAX];
 };
@@ -223,22 +229,41 @@ static void place(struct handed_source *handed, const struct vmop_active_sample 
 					     sample->is_kernel, &tid);
 	bool has_process = vmop_pid_is_process(pid);
 	count_class(&handed->feed->counts, pid);
-	struct vmop_record record = {
-		.type = VMOP_RECORD_SAMPLE,
-		.time_ns = time_ns,
-		.sample = {.ip = sample->address,
-			   .weight_events = sample->weight_events,
-			   .pid = pid,
-			   .tid = has_process ? tid : pid,
-			   .cpu = sample->vcpu,
-			   .event = sample->event,
-			   .flags = flags_of(sample, has_process)},
+	struct vmop_record record; /* the parts of other types stay unset: it is large */
+	record.type = VMOP_RECORD_SAMPLE;
+	record.time_ns = time_ns;
+	record.sample = (struct vmop_sample){
+		.ip = sample->address,
+		.weight_events = sample->weight_events,
+		.pid = pid,
+		.tid = has_process ? tid : pid,
+		.cpu = sample->vcpu,
+		.event = sample->event,
+		.flags = flags_of(sample, has_process),
 	};
 	if (sample->has_stack)
 		take_stack(handed, sample, has_process, &stack);
 	handed->n_samples++;
 	handed->n_records++;
 	deliver(handed, &record, sample->has_stack ? &stack : NULL);
+}
+
+/* Convert the oldest sample's time, unless that was done. Return the sample, or NULL. */
+static const struct vmop_active_sample *look(struct handed_source *handed)
+{
+	const struct vmop_active_sample *sample = vmop_handed_feed_peek(handed->feed);
+	if (handed->oldest.is_converted)
+		return sample;
+	handed->oldest.is_converted = true;
+	handed->oldest.time_ns = 0;
+	handed->oldest.error_ns = handed->oldest.end_ns = UINT64_MAX;
+	if (sample &&
+	    vmop_handed_clock_convert(&handed->feed->clock, sample->time_ns,
+				      &handed->oldest.time_ns, &handed->oldest.error_ns) &&
+	    __builtin_add_overflow(handed->oldest.time_ns, handed->oldest.error_ns,
+				   &handed->oldest.end_ns))
+		handed->oldest.end_ns = UINT64_MAX;
+	return sample;
 }
 
 /*
@@ -248,16 +273,11 @@ static void place(struct handed_source *handed, const struct vmop_active_sample 
 static void place_before(struct handed_source *handed, uint64_t before_ns)
 {
 	const struct vmop_active_sample *sample;
-	while ((sample = vmop_handed_feed_peek(handed->feed))) {
-		uint64_t time_ns = 0, error_ns = UINT64_MAX, end_ns;
-		bool is_known = vmop_handed_clock_convert(&handed->feed->clock, sample->time_ns,
-							  &time_ns, &error_ns);
-		if (before_ns != UINT64_MAX &&
-		    (!is_known || __builtin_add_overflow(time_ns, error_ns, &end_ns) ||
-		     end_ns >= before_ns))
-			return;
-		place(handed, sample, time_ns, error_ns);
+	while ((sample = look(handed)) &&
+	       (before_ns == UINT64_MAX || handed->oldest.end_ns < before_ns)) {
+		place(handed, sample, handed->oldest.time_ns, handed->oldest.error_ns);
 		vmop_handed_feed_take(handed->feed);
+		handed->oldest.is_converted = false;
 	}
 }
 
@@ -273,14 +293,15 @@ static void take_side_band(void *arg, const struct vmop_record *record,
 			   const struct vmop_stack_capture *stack)
 {
 	struct handed_source *handed = arg;
-	struct vmop_record copy = *record;
 	(void)stack;
 	/* First: the first switch of a CPU also shows what ran before it. */
 	if (record->type == VMOP_RECORD_SWITCH)
 		take_switch(handed, record);
-	place_before(handed, record->time_ns);
+	if (!handed->oldest.is_converted || handed->oldest.end_ns < record->time_ns)
+		place_before(handed, record->time_ns);
 	if (record->type == VMOP_RECORD_SWITCH)
 		return;
+	struct vmop_record copy = *record;
 	if (record->type == VMOP_RECORD_LOST && record->lost.cpu < handed->n_cpus)
 		vmop_handed_turns_break(&handed->turns[record->lost.cpu], record->time_ns);
 	deliver(handed, &copy, NULL);
@@ -330,6 +351,7 @@ static struct vmop_error *handed_drain(struct vmop_source *source, uint64_t up_t
 	if (up_to_ns != UINT64_MAX && ready < up_to_ns)
 		up_to_ns = ready;
 	handed->sink = sink;
+	handed->oldest.is_converted = false;
 	struct vmop_error *err =
 		vmop_source_drain(handed->side_band, up_to_ns, &side_band_sink, NULL);
 	place_before(handed, up_to_ns);

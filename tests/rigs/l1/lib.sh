@@ -34,8 +34,11 @@ load() {
 #   shell=1: it runs the commands of on-guest.sh   cid=N: it has a virtio-vsock with that CID
 #   serial=1: it has a port of virtio-serial with the name org.vmop.0
 #   programs=1: it has the programs of the rig's guest_programs
+#   monitor=1: QEMU takes commands (monitor)   as=NAME: its name for users (the first argument)
+#   incoming=URI: it does not boot, but waits for the state of a guest that was started with the same words
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' macvtap='' programs=0 serial=0
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0 shell=0 cid='' cpu=host net='' macvtap='' programs=0 serial=0 \
+		monitor=0 as=$1 incoming=''
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -44,7 +47,8 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | macvtap=* | programs=* | serial=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=* | shell=* | cid=* | cpu=* | net=* | macvtap=* | programs=* | serial=* | monitor=* | as=*) eval "$word" ;;
+		incoming=*) incoming=${word#incoming=} ;; # can have spaces
 		*) words="$words $word" ;;
 		esac
 	done
@@ -86,6 +90,11 @@ start_guest() {
 			-device "virtio-net-pci,netdev=net,romfile=,mac=$(cat "/sys/class/net/$macvtap/address")"
 	fi
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
+	[ -z "$incoming" ] || set -- "$@" -incoming "$incoming"
+	if [ "$monitor" = 1 ]; then
+		mkfifo "$dir/monitor.in" "$dir/monitor.out"
+		set -- "$@" -chardev "pipe,id=monitor,path=$dir/monitor,logfile=$dir/monitor" -mon chardev=monitor,mode=readline
+	fi
 	if [ "$shell" = 1 ]; then
 		# Without a reader, the pipe takes the first 64 KiB, and the log is no longer.
 		mkfifo "$dir/tty.in" "$dir/tty.out"
@@ -103,11 +112,46 @@ start_guest() {
 		-nodefaults -no-user-config -display none \
 		-kernel "/guest/$kernel/$boot" -initrd "$initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
-		-name "$name,debug-threads=on" -uuid "$uuid" \
+		-name "$as,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/pid"
 	exec 9>&-
 	say "START $name pid $!"
+}
+
+# monitor NAME COMMAND...: give QEMU a command. Its answer is appended to /tmp/guests/NAME/monitor.
+monitor() {
+	guest=$1
+	shift
+	echo "$*" >"/tmp/guests/$guest/monitor.in"
+}
+
+# wait_expecting NAME SOCKET [SECONDS]: wait until QEMU listens at the socket of its incoming=unix:SOCKET.
+wait_expecting() {
+	end_s=$(($(up_s) + ${3:-$boot_limit_s}))
+	until [ -S "$2" ]; do
+		if [ "$(up_s)" -ge $end_s ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
+			tail -n 20 "/tmp/guests/$1/qemu.log"
+			fail_boot "guest $1 is not expected at $2"
+		fi
+		usleep 200000
+	done
+	say "EXPECTING $1"
+}
+
+# wait_moved NAME [SECONDS]: wait until all of its state is elsewhere, after the monitor's command "migrate -d".
+wait_moved() {
+	end_s=$(($(up_s) + ${2:-300}))
+	until grep -q 'Migration status: completed' "/tmp/guests/$1/monitor"; do
+		if [ "$(up_s)" -ge $end_s ] || grep -q 'Migration status: failed' "/tmp/guests/$1/monitor"; then
+			grep -a 'Migration status' "/tmp/guests/$1/monitor" || true
+			tail -n 5 "/tmp/guests/$1/qemu.log"
+			fail "guest $1 did not move"
+		fi
+		monitor "$1" info migrate
+		sleep 2
+	done
+	say "MOVED $1"
 }
 
 # start_spinner NAME: start a guest that only runs, without Linux (spin.S).
@@ -211,6 +255,15 @@ wait_known() {
 	done
 	echo $(($(date +%s) + 2)) >"/results/$1.from"
 	say "KNOWN $1"
+}
+
+# wait_status TEXT SECONDS: wait until vmopd's status has that text; if it does not, show the log. The check tests the results.
+wait_status() {
+	end_s=$(($(up_s) + $2))
+	until vmopcontrol --status --json | grep -q "$1" || [ "$(up_s)" -ge $end_s ]; do
+		sleep 1
+	done
+	vmopcontrol --status --json | grep -q "$1" || tail -n 20 /run/vmop/vmopd.log
 }
 
 # samples_of NAME: print the number of samples that the daemon has of a guest's code.

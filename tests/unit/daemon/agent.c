@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -578,6 +579,15 @@ struct handing_host {
 	bool has_stacks;
 };
 
+/* A guest that this machine runs: to the host, a guest of its guest. In memory of both processes.
+ */
+struct nested {
+	uint32_t pid;	/* of its VMM */
+	bool is_handed; /* its samples now */
+	unsigned n_handed;
+};
+static struct nested *nested; /* NULL: such samples are not handed over */
+
 static void add_caller(uint64_t frame, struct vmop_guest_callers *callers)
 {
 	if (callers->n < VMOP_STACK_FRAMES_MAX)
@@ -603,16 +613,20 @@ static void hand_over(void *arg, const struct vmop_record *record,
 	const struct vmop_sample_copy copy = vmop_handing_copy(arg);
 	const struct vmop_sample *sample = &record->sample;
 	bool is_kernel = !(sample->flags & VMOP_SAMPLE_USER);
+	bool is_nested = sample->flags & VMOP_SAMPLE_GUEST;
 	struct vmop_guest_callers callers;
-	if (record->type != VMOP_RECORD_SAMPLE || sample->flags & VMOP_SAMPLE_GUEST)
+	if (record->type != VMOP_RECORD_SAMPLE || (is_nested && !nested))
 		return;
+	if (is_nested && sample->pid == nested->pid && nested->is_handed)
+		nested->n_handed++;
 	if (stack)
 		take_callers(stack, is_kernel, &callers);
 	const struct vmop_copied_sample copied = {.vmm_pid = VMM,
 						  .vcpu = (int32_t)sample->cpu,
 						  .record = record,
 						  .callers = stack ? &callers : NULL,
-						  .is_kernel = is_kernel};
+						  .is_kernel = is_kernel,
+						  .is_nested = is_nested};
 	copy.take(copy.arg, &copied);
 }
 
@@ -653,9 +667,12 @@ static void handing_host_looks(struct handing_host *host)
 	vmop_active_group_want(host->group, &vmm, vmop_active_links_has(host->links, VMM));
 	bool is_there = vmop_active_group_presence(host->group, VMM) == VMOP_ACTIVE_THERE;
 	bool has_stacks = vmop_active_group_has_stacks(host->group, VMM);
+	if (nested)
+		nested->is_handed = is_there;
 	vmop_handing_set(host->handing, VMM,
 			 !is_there    ? VMOP_HANDING_OFF
 			 : has_stacks ? VMOP_HANDING_STACKS
+			 : nested     ? VMOP_HANDING_EXTENDED
 				      : VMOP_HANDING_SAMPLES);
 	vmop_error_destroy(vmop_source_drain(host->source, up_to_ns, &sink, NULL));
 	vmop_handing_complete(host->handing, up_to_ns);
@@ -994,6 +1011,99 @@ static void the_guests_own_samples_after_the_hosts(void **state)
 	close(next_host_fd);
 }
 
+/* ---- a guest in the guest ---------------------------------------------------------------- */
+
+#define NESTED_NAME "nested-in-agent"
+
+/* Begin a guest whose vCPU spins in user mode. Return its VMM; 0: there is no KVM. */
+static pid_t begin_nested(void)
+{
+	char line[64] = "";
+	int status, output[2];
+	assert_int_equal(pipe(output), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(output[1], 1);
+		execl(VMOP_TEST_BUILDDIR "/tests/fixtures/kvm-guest", "kvm-guest", "--id",
+		      NESTED_NAME, "--seconds", "600", (char *)NULL);
+		_exit(1);
+	}
+	close(output[1]);
+	ssize_t len = read(output[0], line, sizeof(line) - 1);
+	close(output[0]);
+	if (len > 0 && !strncmp(line, "pid ", 4))
+		return pid;
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 77);
+	return 0;
+}
+
+/* The samples of a session that are of the nested guest's code. */
+struct nested_sums {
+	struct vmop_domain_id id;
+	uint64_t n_user, n_others;
+};
+
+static struct vmop_error *find_nested(void *arg, const struct vmop_db_domain *domain)
+{
+	struct nested_sums *sums = arg;
+	if (!strcmp(domain->name, NESTED_NAME))
+		sums->id = domain->id;
+	return NULL;
+}
+
+static struct vmop_error *add_nested(void *arg, const struct vmop_db_chunk *chunk)
+{
+	struct nested_sums *sums = arg;
+	uint64_t *n = chunk->key.mode == VMOP_MODE_USER ? &sums->n_user : &sums->n_others;
+	for (size_t i = 0; i < chunk->n_cells; i++)
+		*n += chunk->key.domain.number == sums->id.number ? chunk->cells[i].samples : 0;
+	return NULL;
+}
+
+static void sum_nested(const char *path, struct nested_sums *ret)
+{
+	static const struct vmop_db_filter all;
+	struct vmop_db *db;
+	*ret = (struct nested_sums){0};
+	assert_ok(vmop_db_open(path, &db));
+	assert_ok(vmop_db_each_domain(db, find_nested, ret));
+	assert_false(vmop_domain_id_is_host(ret->id));
+	assert_ok(vmop_db_each_chunk(db, &all, add_nested, ret));
+	vmop_db_close(db);
+}
+
+/*
+ * The samples of a guest's guest have an address there and the vCPU of the guest: the agent finds
+ * the VMM that ran on it, and its session has the nested guest as a domain of its own.
+ */
+static void a_session_with_samples_of_a_nested_guest(void **state)
+{
+	struct rig *rig = *state;
+	struct nested_sums sums;
+	pid_t pid = can_sample() ? begin_nested() : 0;
+	if (!pid)
+		skip();
+	nested = mmap(NULL, sizeof(*nested), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	assert_ptr_not_equal(nested, MAP_FAILED);
+	nested->pid = (uint32_t)pid;
+	serve_host(rig, play_handing_host);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	sum_nested(rig->daemon.last_session, &sums);
+	print_message("%u samples of a nested guest handed over: %u of its user code, %u others\n",
+		      nested->n_handed, (unsigned)sums.n_user, (unsigned)sums.n_others);
+	assert_true(sums.n_user > 50);
+	assert_true(sums.n_user + sums.n_others <= nested->n_handed);
+	/* Samples near a task switch are not in it: their VMM is not known. */
+	assert_true(sums.n_user * 100 >= nested->n_handed * UINT64_C(90));
+	munmap(nested, sizeof(*nested));
+	nested = NULL;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -1019,6 +1129,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_session_without_the_hosts_stacks, begin_kvm,
 						end_kvm),
 		cmocka_unit_test_setup_teardown(the_guests_own_samples_after_the_hosts, begin_kvm,
+						end_kvm),
+		cmocka_unit_test_setup_teardown(a_session_with_samples_of_a_nested_guest, begin_kvm,
 						end_kvm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "libutil/varint.h"
 
 #include <cmocka.h>
+#include <string.h>
 
 static const uint64_t numbers[] = {
 	0, 1, 127, 128, 16383, 16384, UINT32_MAX, (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX,
@@ -21,6 +22,26 @@ static void a_number_is_read_as_written(void **state)
 		/* Any cut of it is refused. */
 		for (const uint8_t *cut = buf; cut < end; cut++)
 			assert_null(vmop_varint_get(buf, cut, &value));
+	}
+}
+
+/* The way to read a number depends on the bytes that follow. */
+static void what_follows_a_number_does_not_matter(void **state)
+{
+	static const uint8_t following[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+	uint8_t buf[3 * VMOP_VARINT_BYTES_MAX];
+	uint64_t value;
+	(void)state;
+	for (size_t i = 0; i < sizeof(following); i++) {
+		for (unsigned shift = 0; shift < 64; shift++) {
+			uint64_t number = (UINT64_MAX >> shift) - (shift < 32 ? shift : 0);
+			memset(buf, following[i], sizeof(buf));
+			const uint8_t *behind = vmop_varint_put(buf, number);
+			for (const uint8_t *end = behind; end <= buf + sizeof(buf); end++) {
+				assert_ptr_equal(vmop_varint_get(buf, end, &value), behind);
+				assert_int_equal(value, number);
+			}
+		}
 	}
 }
 
@@ -49,6 +70,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_number_is_read_as_written),
+		cmocka_unit_test(what_follows_a_number_does_not_matter),
 		cmocka_unit_test(what_no_number_has_is_refused),
 		cmocka_unit_test(differences_of_either_sign_are_small),
 	};

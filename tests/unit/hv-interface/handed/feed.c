@@ -65,6 +65,44 @@ static void samples_leave_in_their_order(void **state)
 	assert_null(vmop_handed_feed_peek(feed));
 }
 
+/* Numbered samples: those that were handed over, and those of them that were taken. */
+struct numbered {
+	unsigned n_handed, n_taken;
+};
+
+/* Hand over n samples, and take so many that n_waiting are left. */
+static void pass(struct numbered *numbered, unsigned n, unsigned n_waiting)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned number = numbered->n_handed++;
+		const struct vmop_active_sample sample = {.time_ns = number, .address = number};
+		assert_true(hand(&sample, 1, number, 0));
+	}
+	while (numbered->n_handed - numbered->n_taken > n_waiting) {
+		assert_int_equal(vmop_handed_feed_peek(feed)->address, numbered->n_taken++);
+		vmop_handed_feed_take(feed);
+	}
+}
+
+static void samples_that_wait_keep_their_order(void **state)
+{
+	struct numbered numbered = {0};
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		pass(&numbered, 500, i % 300);
+	/* Nearly full, so that the ring wraps around. */
+	pass(&numbered, VMOP_HANDED_SAMPLES_MAX - 300, VMOP_HANDED_SAMPLES_MAX - 600);
+	for (unsigned i = 0; i < 300; i++)
+		pass(&numbered, 500, VMOP_HANDED_SAMPLES_MAX - 600 - i % 7);
+	for (unsigned i = 0; i < 300; i++)
+		pass(&numbered, 500, VMOP_HANDED_SAMPLES_MAX / 8 * 5);
+	for (unsigned i = 0; i < 100; i++)
+		pass(&numbered, 500, 100);
+	pass(&numbered, 1, 0);
+	assert_null(vmop_handed_feed_peek(feed));
+	assert_int_equal(feed->counts.n_dropped, 0);
+}
+
 static void samples_without_room_are_counted(void **state)
 {
 	struct vmop_active_sample sample = {.address = 0x401000};
@@ -183,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(samples_leave_in_their_order),
+		TEST(samples_that_wait_keep_their_order),
 		TEST(samples_without_room_are_counted),
 		TEST(batches_against_the_order_are_refused),
 		cmocka_unit_test_setup_teardown(stacks_leave_with_their_samples, begin_with_stacks,
