@@ -14,16 +14,22 @@
 /* Calls after which an entry that stays the same is dropped: names of commands come and go. */
 #define STALE_CALLS 600
 
-enum { KEY_BYTES = 24, VALUE_BYTES = 24, ENTRIES = 16384 };
+enum {
+	KEY_BYTES = 24,
+	VALUE_BYTES = 64,
+	ENTRIES = 16384,
+	ALL_PLACES = VMOP_WAITS_MAX_VICTIMS * VMOP_WAITS_PLACES,
+};
 _Static_assert(sizeof(struct vmop_waits_pair_key) <= KEY_BYTES &&
 		       sizeof(struct vmop_waits_exit_key) <= KEY_BYTES &&
 		       sizeof(struct vmop_waits_address_key) <= KEY_BYTES,
 	       "keys fit");
 _Static_assert(sizeof(struct vmop_waits_pair) <= VALUE_BYTES &&
+		       sizeof(struct vmop_waits_place) <= VALUE_BYTES &&
 		       sizeof(struct vmop_waits_exit) <= VALUE_BYTES,
 	       "values fit");
 _Static_assert(VMOP_WAITS_MAX_PAIRS <= ENTRIES && VMOP_WAITS_MAX_EXITS <= ENTRIES &&
-		       VMOP_WAITS_MAX_ADDRESSES <= ENTRIES,
+		       VMOP_WAITS_MAX_ADDRESSES <= ENTRIES && ALL_PLACES <= ENTRIES,
 	       "maps fit");
 
 struct seen_key {
@@ -63,7 +69,28 @@ void vmop_waits_settle(const struct vmop_waits *waits)
 	bpf_prog_test_run_opts(waits->settle_fd, &opts);
 }
 
-/* Read a whole hash map into sums->keys and values. Return the number of its entries. */
+/* The key of a place's sums. */
+struct place_key {
+	uint32_t slot, place;
+};
+
+static uint32_t place_index(struct place_key key)
+{
+	return key.slot * VMOP_WAITS_PLACES + key.place;
+}
+
+/* Make a place free for the next culprit. Its owner, if it runs just now, loses one wait. */
+static void empty_place(const struct vmop_waits *waits, struct place_key key)
+{
+	static const struct vmop_waits_place none;
+	uint32_t index = place_index(key);
+	bpf_map_update_elem(waits->maps[VMOP_WAITS_PLACES_OF_SLOTS], &index, &none, BPF_ANY);
+}
+
+/*
+ * Read a whole hash map, or the first max elements of an array, into sums->keys and values. Return
+ * how many these are.
+ */
 static uint32_t read_map(struct vmop_waits *waits, enum vmop_waits_map map, uint32_t max)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
@@ -75,9 +102,24 @@ static uint32_t read_map(struct vmop_waits *waits, enum vmop_waits_map map, uint
 
 static void forget(struct vmop_waits *waits, struct vmop_waits_seen *seen)
 {
-	bpf_map_delete_elem(waits->maps[seen->key.map], seen->key.bytes);
+	struct place_key key;
+	memcpy(&key, seen->key.bytes, sizeof(key));
+	if (seen->key.map == VMOP_WAITS_PLACES_OF_SLOTS)
+		empty_place(waits, key);
+	else
+		bpf_map_delete_elem(waits->maps[seen->key.map], seen->key.bytes);
 	HASH_DEL(waits->sums.seen, seen);
 	free(seen);
+}
+
+static struct vmop_waits_seen *find_seen(const struct vmop_waits *waits, enum vmop_waits_map map,
+					 const void *key, size_t key_bytes, struct seen_key *ret_of)
+{
+	struct vmop_waits_seen *seen;
+	*ret_of = (struct seen_key){.map = map};
+	memcpy(ret_of->bytes, key, key_bytes);
+	HASH_FIND(hh, waits->sums.seen, ret_of, sizeof(*ret_of), seen);
+	return seen;
 }
 
 /*
@@ -87,10 +129,8 @@ static void forget(struct vmop_waits *waits, struct vmop_waits_seen *seen)
 static bool take(struct vmop_waits *waits, enum vmop_waits_map map, const void *key,
 		 size_t key_bytes, uint64_t *count, uint64_t *time_ns)
 {
-	struct seen_key of = {.map = map};
-	struct vmop_waits_seen *seen;
-	memcpy(of.bytes, key, key_bytes);
-	HASH_FIND(hh, waits->sums.seen, &of, sizeof(of), seen);
+	struct seen_key of;
+	struct vmop_waits_seen *seen = find_seen(waits, map, key, key_bytes, &of);
 	if (!seen) {
 		seen = calloc(1, sizeof(*seen));
 		if (!seen)
@@ -136,24 +176,68 @@ static struct vmop_waits_amount amount_of(const struct vmop_waits_slot *slot,
 					  .time_ns = time_ns};
 }
 
+/* Pass on what a thread waited for a culprit. map, bytes: see take. */
+static void take_wait(struct vmop_waits *waits, const struct vmop_waits_sink *sink,
+		      enum vmop_waits_map map, const void *bytes, size_t n_bytes,
+		      const struct vmop_waits_pair_key *key, const struct vmop_waits_pair *pair)
+{
+	const struct vmop_waits_slot *slot = slot_at(waits, key->slot);
+	struct vmop_waits_amount amount =
+		amount_of(slot, VMOP_WAIT_WAITING, pair->count, pair->time_ns);
+	amount.culprit = key->kind;
+	amount.culprit_pid = pair->tgid;
+	if (amount.culprit == VMOP_CULPRIT_PROCESS)
+		memcpy(amount.culprit_comm, key->id, sizeof(key->id));
+	else
+		amount.culprit_id = key->id[0];
+	if (slot->tid && take(waits, map, bytes, n_bytes, &amount.count, &amount.time_ns))
+		sink->amount(sink->arg, &amount);
+}
+
 static void take_pairs(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
 {
 	uint32_t n = read_map(waits, VMOP_WAITS_PAIRS, VMOP_WAITS_MAX_PAIRS);
 	const struct vmop_waits_pair_key *keys = waits->sums.keys;
 	const struct vmop_waits_pair *values = waits->sums.values;
+	for (uint32_t i = 0; i < n; i++)
+		take_wait(waits, sink, VMOP_WAITS_PAIRS, &keys[i], sizeof(keys[i]), &keys[i],
+			  &values[i]);
+}
+
+/* Return the number of slots up to the last one in use. */
+static uint32_t n_slots(const struct vmop_waits *waits)
+{
+	uint32_t n = VMOP_WAITS_MAX_VICTIMS;
+	while (n && !waits->sums.slots[n - 1].tid)
+		n--;
+	return n;
+}
+
+static void take_place(struct vmop_waits *waits, const struct vmop_waits_sink *sink,
+		       struct place_key at, const struct vmop_waits_place *place)
+{
+	const struct vmop_waits_pair_key key = {
+		.slot = at.slot, .kind = place->kind_after - 1, .id = {place->id[0], place->id[1]}};
+	const struct vmop_waits_pair pair = {
+		.time_ns = place->time_ns, .count = place->count, .tgid = place->tgid};
+	take_wait(waits, sink, VMOP_WAITS_PLACES_OF_SLOTS, &at, sizeof(at), &key, &pair);
+}
+
+static void take_places(struct vmop_waits *waits, const struct vmop_waits_sink *sink)
+{
+	uint32_t n =
+		read_map(waits, VMOP_WAITS_PLACES_OF_SLOTS, n_slots(waits) * VMOP_WAITS_PLACES);
+	struct vmop_waits_place *places = waits->sums.values;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct vmop_waits_slot *slot = slot_at(waits, keys[i].slot);
-		struct vmop_waits_amount amount =
-			amount_of(slot, VMOP_WAIT_WAITING, values[i].count, values[i].time_ns);
-		amount.culprit = keys[i].kind;
-		amount.culprit_pid = values[i].tgid;
-		if (amount.culprit == VMOP_CULPRIT_PROCESS)
-			memcpy(amount.culprit_comm, keys[i].id, sizeof(keys[i].id));
-		else
-			amount.culprit_id = keys[i].id[0];
-		if (slot->tid && take(waits, VMOP_WAITS_PAIRS, &keys[i], sizeof(keys[i]),
-				      &amount.count, &amount.time_ns))
-			sink->amount(sink->arg, &amount);
+		const struct place_key at = {i / VMOP_WAITS_PLACES, i % VMOP_WAITS_PLACES};
+		struct seen_key of;
+		if (!places[i].kind_after)
+			continue;
+		/* A new one may have been filled while it was copied; it is complete now. */
+		if (!find_seen(waits, VMOP_WAITS_PLACES_OF_SLOTS, &at, sizeof(at), &of))
+			bpf_map_lookup_elem(waits->maps[VMOP_WAITS_PLACES_OF_SLOTS], &i,
+					    &places[i]);
+		take_place(waits, sink, at, &places[i]);
 	}
 }
 
@@ -194,11 +278,12 @@ static void take_states(struct vmop_waits_slot *slot, const struct vmop_waits_vi
 			const struct vmop_waits_sink *sink)
 {
 	for (unsigned state = 0; state < VMOP_WAIT_EXIT; state++) {
-		const struct vmop_waits_amount amount =
-			amount_of(slot, state, victim->counts[state] - slot->counts[state],
-				  victim->times_ns[state] - slot->times_ns[state]);
-		slot->counts[state] = victim->counts[state];
-		slot->times_ns[state] = victim->times_ns[state];
+		uint64_t count = victim->states[state].count;
+		uint64_t time_ns = victim->states[state].time_ns + victim->settled_ns[state];
+		const struct vmop_waits_amount amount = amount_of(
+			slot, state, count - slot->counts[state], time_ns - slot->times_ns[state]);
+		slot->counts[state] = count;
+		slot->times_ns[state] = time_ns;
 		if (state != VMOP_WAIT_WAITING && (amount.count || amount.time_ns))
 			sink->amount(sink->arg, &amount);
 	}
@@ -231,11 +316,13 @@ static void free_slots(struct vmop_waits *waits)
 			continue;
 		any = true;
 		bpf_map_update_elem(waits->maps[VMOP_WAITS_VICTIMS], &i, &none, BPF_ANY);
+		for (uint32_t place = 0; place < VMOP_WAITS_PLACES; place++)
+			empty_place(waits, (struct place_key){i, place});
 	}
 	if (!any)
 		return;
 	HASH_ITER (hh, waits->sums.seen, seen, next) {
-		uint32_t slot; /* the first member of both keys */
+		uint32_t slot; /* the first member of these keys */
 		memcpy(&slot, seen->key.bytes, sizeof(slot));
 		if (seen->key.map != VMOP_WAITS_ADDRESSES && slot_at(waits, slot)->is_leaving)
 			forget(waits, seen);
@@ -249,6 +336,7 @@ void vmop_waits_take(struct vmop_waits *waits, const struct vmop_waits_sink *sin
 {
 	vmop_waits_settle(waits);
 	take_slots(waits, sink);
+	take_places(waits, sink);
 	take_pairs(waits, sink);
 	if (!waits->no_exits) {
 		take_exits(waits, sink);

@@ -2,7 +2,7 @@
 /*
  * The BPF program that divides the time of vCPUs' threads: what each of them did, and who had the
  * CPU while it waited. It runs at every switch and wake-up of the scheduler, so a thread that is
- * not watched costs two look-ups. kvm_exit and kvm_entry give the time of exits by reason.
+ * not watched costs a look at a bit. kvm_exit and kvm_entry give the time of exits by reason.
  *
  * libbpf relocates the structures below by the running kernel's type information, in user space.
  * It reads no structure of KVM's, because that would need CAP_SYS_ADMIN. The youngest helper is
@@ -105,6 +105,13 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMOP_WAITS_N_HINTS / 64);
+	__type(key, uint32_t);
+	__type(value, uint64_t); /* a bit for each hint that is not 0 */
+} hinted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, VMOP_WAITS_MAX_VICTIMS);
 	__type(key, uint32_t);
 	__type(value, struct vmop_waits_victim);
@@ -132,6 +139,13 @@ struct {
 } pairs SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VMOP_WAITS_MAX_VICTIMS *VMOP_WAITS_PLACES);
+	__type(key, uint32_t); /* slot * VMOP_WAITS_PLACES + place */
+	__type(value, struct vmop_waits_place);
+} places SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, VMOP_WAITS_MAX_EXITS);
 	__type(key, struct vmop_waits_exit_key);
@@ -157,11 +171,15 @@ static __always_inline struct vmop_waits_victim *victim_at(uint32_t slot)
 
 /*
  * Return the hint for an id. Most threads are not watched and most processes are no guest's, which
- * it shows: an element of an array costs a load, a look-up in a hash some 15 ns.
+ * a bit shows: all bits are in 2 KiB, which stay in the CPU's cache. An element of an array costs a
+ * load, a look-up in a hash some 15 ns.
  */
 static __always_inline uint32_t hint_of(uint32_t id)
 {
-	uint32_t place = id % VMOP_WAITS_N_HINTS;
+	uint32_t place = id % VMOP_WAITS_N_HINTS, word = place / 64;
+	const uint64_t *bits = bpf_map_lookup_elem(&hinted, &word);
+	if (!bits || !(*bits >> place % 64 & 1))
+		return 0;
 	const uint32_t *hint = bpf_map_lookup_elem(&hints, &place);
 	return hint ? *hint : 0;
 }
@@ -204,6 +222,17 @@ static __always_inline void end_run(struct vmop_waits_cpu *cpu, enum vmop_waits_
 	cpu->measured[program]++;
 	cpu->measured_ns[program] += bpf_ktime_get_ns() - begun_ns;
 }
+
+/*
+ * The chargers of a thread's time. The lock of a run queue puts the scheduler's events of a thread
+ * in turns, so that they need no atomic additions. (A thread that wakes on another CPU than its
+ * wake_cpu may lose a wait, until it runs.) A request of user space comes at any time, and has sums
+ * of its own.
+ */
+enum charger {
+	SCHEDULER,
+	REQUEST,
+};
 
 /* ---- quotas ------------------------------------------------------------------------------- */
 
@@ -327,6 +356,50 @@ static __always_inline void set_running_culprit(struct vmop_waits_pair_key *key,
 	*ret_tgid = (uint32_t)task->tgid;
 }
 
+/* Keep an index below a power of two, where the verifier of older kernels sees it. */
+static __always_inline uint32_t bounded(uint32_t index, uint32_t n)
+{
+	barrier_var(index);
+	return index & (n - 1);
+}
+
+/* Return the place of a pair's culprit among a victim's: all victims have it there. */
+static __always_inline uint32_t place_of(const struct vmop_waits_pair_key *key)
+{
+	uint64_t id = key->id[0] ^ key->id[1] ^ (uint64_t)key->kind << 32;
+	return bounded((uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 60), VMOP_WAITS_PLACES);
+}
+
+/*
+ * Add a wait to the culprit's place, which costs less than a look-up in a hash. False: another
+ * culprit has it.
+ */
+static __always_inline bool add_to_place(const struct vmop_waits_pair_key *key, uint32_t tgid,
+					 uint64_t time_ns)
+{
+	uint32_t at = key->slot * VMOP_WAITS_PLACES + place_of(key), kind_after = key->kind + 1;
+	struct vmop_waits_place *found = bpf_map_lookup_elem(&places, &at);
+	if (!found)
+		return false;
+	if (found->kind_after == kind_after && found->id[0] == key->id[0] &&
+	    found->id[1] == key->id[1]) {
+		found->time_ns += time_ns;
+		found->count++;
+		found->tgid = tgid;
+		return true;
+	}
+	if (found->kind_after)
+		return false;
+	found->id[0] = key->id[0];
+	found->id[1] = key->id[1];
+	found->time_ns = time_ns;
+	found->count = 1;
+	found->tgid = tgid;
+	barrier();
+	found->kind_after = kind_after;
+	return true;
+}
+
 static __always_inline void add_pair(struct vmop_waits_victim *victim,
 				     const struct vmop_waits_pair_key *key, uint32_t tgid,
 				     uint64_t time_ns)
@@ -341,13 +414,6 @@ static __always_inline void add_pair(struct vmop_waits_victim *victim,
 	struct vmop_waits_pair fresh = {.time_ns = time_ns, .count = 1, .tgid = tgid};
 	if (bpf_map_update_elem(&pairs, key, &fresh, BPF_NOEXIST))
 		__sync_fetch_and_add(&victim->others_ns, time_ns);
-}
-
-/* Keep an index below a power of two, where the verifier of older kernels sees it. */
-static __always_inline uint32_t bounded(uint32_t index, uint32_t n)
-{
-	barrier_var(index);
-	return index & (n - 1);
 }
 
 static __always_inline uint32_t word_of(uint32_t slot)
@@ -387,11 +453,15 @@ static __always_inline uint64_t take_time(struct vmop_waits_victim *victim, uint
 }
 
 static __always_inline void add_time(struct vmop_waits_victim *victim, uint32_t state,
-				     uint64_t time_ns)
+				     enum charger charger, uint64_t time_ns)
 {
 	if (state >= VMOP_WAIT_N_STATES || !time_ns)
 		return;
-	__sync_fetch_and_add(&victim->times_ns[bounded(state, VMOP_WAIT_N_STATES)], time_ns);
+	uint32_t at = bounded(state, VMOP_WAIT_N_STATES);
+	if (charger == SCHEDULER)
+		victim->states[at].time_ns += time_ns;
+	else
+		__sync_fetch_and_add(&victim->settled_ns[at], time_ns);
 }
 
 /* Return the time that the thread was not on a CPU. Exits need it, which are rarer than switches.
@@ -400,7 +470,9 @@ static __always_inline uint64_t off_ns(const struct vmop_waits_victim *victim)
 {
 	uint64_t sum_ns = 0;
 	for (uint32_t state = 0; state < VMOP_WAIT_N_STATES; state++)
-		sum_ns += state == VMOP_WAIT_RUNNING ? 0 : victim->times_ns[state];
+		sum_ns += state == VMOP_WAIT_RUNNING
+				  ? 0
+				  : victim->states[state].time_ns + victim->settled_ns[state];
 	return sum_ns;
 }
 
@@ -410,7 +482,7 @@ static __always_inline uint64_t off_ns(const struct vmop_waits_victim *victim)
  */
 static __always_inline void charge_wait(struct vmop_waits_victim *victim,
 					const struct vmop_waits_pair_key *key, uint32_t tgid,
-					bool is_throttled, uint64_t now_ns)
+					enum charger charger, bool is_throttled, uint64_t now_ns)
 {
 	uint64_t since_ns, time_ns = take_time(victim, now_ns, &since_ns);
 	if (!time_ns)
@@ -418,10 +490,13 @@ static __always_inline void charge_wait(struct vmop_waits_victim *victim,
 	uint64_t quota_ns = quota_part(victim, is_throttled, since_ns, now_ns);
 	if (quota_ns > time_ns)
 		quota_ns = time_ns;
-	add_time(victim, VMOP_WAIT_QUOTA, quota_ns);
-	add_time(victim, VMOP_WAIT_WAITING, time_ns - quota_ns);
-	if (time_ns > quota_ns)
-		add_pair(victim, key, tgid, time_ns - quota_ns);
+	add_time(victim, VMOP_WAIT_QUOTA, charger, quota_ns);
+	time_ns -= quota_ns;
+	if (!time_ns)
+		return;
+	add_time(victim, VMOP_WAIT_WAITING, charger, time_ns);
+	if (charger == REQUEST || !add_to_place(key, tgid, time_ns))
+		add_pair(victim, key, tgid, time_ns);
 }
 
 /*
@@ -439,16 +514,17 @@ static __always_inline bool is_waiter_throttled(const struct vmop_waits_victim *
 /* Charge a thread that still waits: its task is no argument of a tracepoint. */
 static __always_inline void charge_waiter(struct vmop_waits_victim *victim,
 					  const struct vmop_waits_pair_key *key, uint32_t tgid,
-					  uint64_t now_ns)
+					  enum charger charger, uint64_t now_ns)
 {
-	charge_wait(victim, key, tgid, is_waiter_throttled(victim), now_ns);
+	charge_wait(victim, key, tgid, charger, is_waiter_throttled(victim), now_ns);
 }
 
 /* Charge a state without a culprit. */
-static __always_inline void charge(struct vmop_waits_victim *victim, uint64_t now_ns)
+static __always_inline void charge(struct vmop_waits_victim *victim, enum charger charger,
+				   uint64_t now_ns)
 {
 	uint64_t since_ns, time_ns = take_time(victim, now_ns, &since_ns);
-	add_time(victim, victim->state, time_ns);
+	add_time(victim, victim->state, charger, time_ns);
 }
 
 struct walk {
@@ -480,7 +556,7 @@ static long charge_one(uint32_t i, struct walk *walk)
 	walk->bits &= walk->bits - 1;
 	struct vmop_waits_victim *victim = victim_at(walk->key.slot);
 	if (victim && victim->state == VMOP_WAIT_WAITING && victim->cpu == walk->cpu)
-		charge_waiter(victim, &walk->key, walk->tgid, walk->now_ns);
+		charge_waiter(victim, &walk->key, walk->tgid, SCHEDULER, walk->now_ns);
 	else /* it is no longer watched, and its slot may have another's */
 		clear_waiting(walk->cpu, walk->key.slot);
 	return 0;
@@ -530,7 +606,7 @@ static __always_inline uint64_t charge_waiting(const struct vmop_waits_cpu *cpu,
 static __always_inline void enter(struct vmop_waits_victim *victim, uint32_t state)
 {
 	victim->state = state;
-	victim->counts[bounded(state, VMOP_WAIT_N_STATES)]++;
+	victim->states[bounded(state, VMOP_WAIT_N_STATES)].count++;
 }
 
 static __always_inline uint64_t state_of(struct task_struct *task)
@@ -562,7 +638,7 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 		clear_waiting(victim->cpu, slot);
 	if (victim->state != VMOP_WAIT_UNKNOWN)
 		victim->state = VMOP_WAIT_RUNNING;
-	charge(victim, now_ns);
+	charge(victim, SCHEDULER, now_ns);
 	victim->task = (uint64_t)task;
 	victim->cpu = cpu;
 	victim->is_throttled = state == VMOP_WAIT_WAITING && is_throttled(task, true);
@@ -571,21 +647,31 @@ static __always_inline void leave_cpu(struct vmop_waits_victim *victim, uint32_t
 		set_waiting_on(at, slot);
 }
 
+/*
+ * Charge a wait that a walk through this CPU's did not find, because another CPU has its bit. Not
+ * inline: the less code a switch has, the more of it is in the CPU's cache.
+ */
+static __attribute__((noinline)) int charge_missed(struct vmop_waits_victim *victim, uint32_t slot,
+						   struct task_struct *task,
+						   struct task_struct *before, uint64_t now_ns)
+{
+	struct vmop_waits_pair_key key = {.slot = slot};
+	uint32_t tgid;
+	set_culprit(&key, before, true, &tgid);
+	charge_wait(victim, &key, tgid, SCHEDULER, is_throttled(task, true), now_ns);
+	return 0;
+}
+
 static __always_inline void take_cpu(struct vmop_waits_victim *victim, uint32_t slot,
 				     struct task_struct *task, struct task_struct *before,
-				     const struct vmop_waits_victim *victim_before, uint32_t cpu,
-				     uint64_t now_ns)
+				     uint32_t cpu, uint64_t now_ns)
 {
 	if (victim->state != VMOP_WAIT_WAITING) {
-		charge(victim, now_ns);
+		charge(victim, SCHEDULER, now_ns);
 	} else {
 		clear_waiting(victim->cpu, slot);
-		if (victim->since_ns < now_ns) { /* else the walk has charged it */
-			struct vmop_waits_pair_key key = {.slot = slot};
-			uint32_t tgid;
-			set_running_culprit(&key, before, victim_before, &tgid);
-			charge_wait(victim, &key, tgid, is_throttled(task, true), now_ns);
-		}
+		if (victim->since_ns < now_ns) /* else the walk has charged it */
+			charge_missed(victim, slot, task, before, now_ns);
 	}
 	victim->task = (uint64_t)task;
 	victim->cpu = cpu;
@@ -615,7 +701,7 @@ int vmop_switch(uint64_t *ctx)
 	if (victim) {
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
-		take_cpu(victim, slot, next, previous, leaving, number, now_ns);
+		take_cpu(victim, slot, next, previous, number, now_ns);
 	}
 	cpu->task = (uint64_t)next;
 	end_run(cpu, VMOP_WAITS_SWITCH, begun_ns);
@@ -635,7 +721,7 @@ int vmop_wakeup(uint64_t *ctx)
 	/* One that runs was woken before it was off its CPU. */
 	if (victim && victim->state != VMOP_WAIT_RUNNING && victim->state != VMOP_WAIT_WAITING) {
 		uint32_t to = (uint32_t)task->wake_cpu;
-		charge(victim, bpf_ktime_get_ns());
+		charge(victim, SCHEDULER, bpf_ktime_get_ns());
 		victim->task = (uint64_t)task;
 		victim->cpu = to;
 		victim->is_throttled = is_throttled(task, true);
@@ -661,7 +747,7 @@ int vmop_migrate(uint64_t *ctx)
 	if (!from)
 		return 0;
 	set_culprit(&key, (struct task_struct *)from->task, false, &tgid);
-	charge_waiter(victim, &key, tgid, bpf_ktime_get_ns());
+	charge_waiter(victim, &key, tgid, SCHEDULER, bpf_ktime_get_ns());
 	clear_waiting(victim->cpu, slot);
 	victim->cpu = to;
 	set_waiting(to, slot);
@@ -692,12 +778,12 @@ static long settle_one(uint32_t i, const uint64_t *now_ns)
 	if (cpu && victim->state == VMOP_WAIT_UNKNOWN)
 		decide_unknown(victim, i, cpu);
 	if (victim->state != VMOP_WAIT_WAITING) {
-		charge(victim, *now_ns);
+		charge(victim, REQUEST, *now_ns);
 	} else if (cpu) {
 		struct vmop_waits_pair_key key = {.slot = i};
 		uint32_t tgid;
 		set_culprit(&key, (struct task_struct *)cpu->task, false, &tgid);
-		charge_waiter(victim, &key, tgid, *now_ns);
+		charge_waiter(victim, &key, tgid, REQUEST, *now_ns);
 	}
 	return 0;
 }

@@ -107,8 +107,8 @@ static struct vmop_error *load(struct vmop_waits *waits)
 		return vmop_bpf_refused(-status, HINT);
 	for (size_t i = 0; i < VMOP_WAITS_N_MAPS; i++) {
 		static const char *const names[VMOP_WAITS_N_MAPS] = {
-			"slots", "victims", "cpus",	 "guests",
-			"pairs", "exits",   "addresses", "hints"};
+			"slots",  "victims", "cpus",	  "guests", "pairs",
+			"places", "exits",   "addresses", "hints",  "hinted"};
 		waits->maps[i] = vmop_bpf_loaded_map_fd(loaded, names[i]);
 	}
 	waits->words_fd = vmop_bpf_loaded_map_fd(loaded, ".data");
@@ -190,6 +190,17 @@ static uint32_t slot_with(const struct vmop_waits *waits, uint32_t place)
 	return 0;
 }
 
+/* Store whether there is a hint at a place. */
+static void set_hinted(const struct vmop_waits *waits, uint32_t place, bool is_hinted)
+{
+	uint32_t word = place / 64;
+	uint64_t bits = 0, bit = UINT64_C(1) << place % 64;
+	int fd = waits->maps[VMOP_WAITS_HINTED];
+	bpf_map_lookup_elem(fd, &word, &bits);
+	bits = is_hinted ? bits | bit : bits & ~bit;
+	bpf_map_update_elem(fd, &word, &bits, BPF_ANY);
+}
+
 /* Store the hint for an id. That a guest's process had it stays, and costs a look-up. */
 static void set_hint(const struct vmop_waits *waits, uint32_t id, bool is_guest)
 {
@@ -199,6 +210,7 @@ static void set_hint(const struct vmop_waits *waits, uint32_t id, bool is_guest)
 	hint &= VMOP_WAITS_HINT_GUEST;
 	hint |= slot_with(waits, place) | (is_guest ? VMOP_WAITS_HINT_GUEST : 0);
 	bpf_map_update_elem(fd, &place, &hint, BPF_ANY);
+	set_hinted(waits, place, hint);
 }
 
 bool vmop_waits_put_guest(struct vmop_waits *waits, uint32_t pid, uint32_t guest)

@@ -54,7 +54,7 @@ static void print_rows(const struct meter_run *run, const struct vmop_readings_r
 		last_hidden = &rows[i];
 	}
 	if (n_hidden && meter->hidden && run->writer->format == VMOP_STAT_TABLE)
-		fprintf(run->writer->out, "%20zu %s\n", n_hidden, meter->hidden);
+		fprintf(run->writer->out, "%20zu %s\n", n_hidden, meter->hidden[n_hidden > 1]);
 }
 
 /* Print the growth from before to run->now. */
@@ -90,17 +90,22 @@ static struct vmop_error *print_total(const struct meter_run *run)
 {
 	_cleanup_free_ char *what = NULL;
 	char **command = run->settings->command;
-	struct vmop_stat_times times = {.user_s = command ? run->command.user_s : -1,
-					.system_s = run->command.system_s};
+	struct vmop_stat_times times = {0};
 	if (run->settings->interval_ms)
 		return NULL;
-	if (asprintf(&what, command ? "'%s'" : "%s", command ? command[0] : run->meter->what) < 0) {
+	/* What is counted is not the command's alone. */
+	if (asprintf(&what, command ? "%s, while '%s' ran" : "%s", run->meter->what,
+		     command ? command[0] : "") < 0) {
 		what = NULL;
 		return &vmop_error_no_memory;
 	}
 	vmop_stat_write_title(run->writer, what, 1);
 	struct vmop_error *err = print(run, &run->first);
 	vmop_spread_add(&times.elapsed_s, (double)(run->now.time_ns - run->begin_ns) / 1e9);
+	if (command) {
+		vmop_spread_add(&times.user_s, run->command.user_s);
+		vmop_spread_add(&times.system_s, run->command.system_s);
+	}
 	if (!err)
 		vmop_stat_write_times(run->writer, &times);
 	return err;

@@ -13,11 +13,14 @@ struct vmop_stat_meter {
 	/* Add all counters to readings; begin and end are the caller's. */
 	struct vmop_error *(*read)(void *arg, struct vmop_readings *readings);
 	void *arg;
-	const char *what; /* the title's object, if there is no command */
+	const char *what; /* the title's object */
 	/* Return whether a row is printed; NULL: all are. */
 	bool (*shows)(void *arg, const struct vmop_readings_row *row);
-	/* Behind the number of objects without a printed row, for the table; NULL: no such line. */
-	const char *hidden;
+	/*
+	 * Behind the number of objects without a printed row, for the table: of one, and of more.
+	 * NULL: no such line.
+	 */
+	const char *const *hidden;
 };
 
 /*

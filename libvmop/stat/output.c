@@ -192,17 +192,27 @@ void vmop_stat_write_title(const struct vmop_stat_writer *writer, const char *wh
 	fputs(":\n\n", writer->out);
 }
 
+/* Print a mean of the runs, in seconds. */
+static void write_seconds(FILE *out, const struct vmop_spread *spread, const char *name)
+{
+	fprintf(out, "%18.9f seconds %s", spread->mean, name);
+	if (spread->n > 1)
+		fprintf(out, "  ( +- %5.2f%% )", vmop_spread_percent(spread));
+	fputc('\n', out);
+}
+
 void vmop_stat_write_times(const struct vmop_stat_writer *writer,
 			   const struct vmop_stat_times *times)
 {
 	FILE *out = writer->out;
 	if (writer->format != VMOP_STAT_TABLE || writer->has_intervals)
 		return;
-	fprintf(out, "\n%18.9f seconds time elapsed", times->elapsed_s.mean);
-	if (times->elapsed_s.n > 1)
-		fprintf(out, "  ( +- %5.2f%% )", vmop_spread_percent(&times->elapsed_s));
-	fputs("\n\n", out);
-	if (times->user_s >= 0)
-		fprintf(out, "%18.9f seconds user\n%18.9f seconds sys\n\n", times->user_s,
-			times->system_s);
+	fputc('\n', out);
+	write_seconds(out, &times->elapsed_s, "time elapsed");
+	fputc('\n', out);
+	if (!times->user_s.n)
+		return;
+	write_seconds(out, &times->user_s, "user");
+	write_seconds(out, &times->system_s, "sys");
+	fputc('\n', out);
 }

@@ -44,7 +44,7 @@ void vmop_stat_write_row(const struct vmop_stat_writer *writer, const struct vmo
 /* The times of a command or of the counting, for the table's end; user_s < 0: not known. */
 struct vmop_stat_times {
 	struct vmop_spread elapsed_s;
-	double user_s, system_s;
+	struct vmop_spread user_s, system_s; /* without values: not printed */
 };
 void vmop_stat_write_title(const struct vmop_stat_writer *writer, const char *what, size_t n_runs);
 void vmop_stat_write_times(const struct vmop_stat_writer *writer,

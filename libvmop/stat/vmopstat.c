@@ -367,10 +367,13 @@ static struct vmop_error *run_once(struct stat_run *run)
 	if (!err)
 		err = check_unseen(run);
 	vmop_spread_add(&run->times.elapsed_s, elapsed_s);
-	run->times.user_s = is_command ? run->command.user_s : -1;
-	run->times.system_s = run->command.system_s;
+	if (is_command) {
+		vmop_spread_add(&run->times.user_s, run->command.user_s);
+		vmop_spread_add(&run->times.system_s, run->command.system_s);
+	}
 	return err ? err
-		   : vmop_stat_time_take(&run->time, false, run->times.user_s, run->times.system_s);
+		   : vmop_stat_time_take(&run->time, false, is_command ? run->command.user_s : -1,
+					 run->command.system_s);
 }
 
 /* Close what belongs to one run. */

@@ -52,7 +52,7 @@ is "the table's row" "$(grep -cE '^ +1000 +v0/tx-bytes +# +[0-9.]+ K?/sec$' "$wo
 
 # Interfaces without traffic are hidden from people; programs get them, and who names them.
 is "no row of lo, which is silent" "$(grep -c ' lo/' "$work/out")" -eq 0
-is "hidden interfaces" "$(grep -cE '^ +1 without traffic: --net=all shows them$' "$work/out")" -eq 1
+is "hidden interfaces" "$(grep -cE '^ +1 interface without traffic: --net=all shows it$' "$work/out")" -eq 1
 "$stat" --net=all -o "$work/out" -- true
 is "--net=all" "$(grep -c ' lo/' "$work/out") $(grep -c 'without traffic' "$work/out")" = "8 0"
 "$stat" --net='v[1-9],lo' -o "$work/out" -- sh -c "$traffic send v0 10 100"

@@ -79,6 +79,12 @@ is "their mean" "$(json '300 <= rows[0]["counter-value"] < 500' "$work/out")" = 
 is "their spread" "$(json '0 <= rows[0]["interval-99-percent"] < 20' "$work/out")" = True
 is "the spread of a ratio" "$(json '"metric-interval-99-percent" in rows[1]' "$work/out")" = True
 
+# The CPU time of several runs is a mean, too: of two, here, only the first uses much.
+# shellcheck disable=SC2016 # the command's
+"$stat" -r 2 -o "$work/out" -e task-clock sh -c '[ -e "$0" ] || { : >"$0"; i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done; }' "$work/used"
+is "the mean of user time: $(grep 'seconds user' "$work/out")" \
+	"$(awk '/seconds user/ { print ($1 > 0.02 && / \( \+- /) }' "$work/out")" -eq 1
+
 # Intervals add up to the total, and each is of its own time.
 "$stat" --json -I 50 -o "$work/out" -e page-faults sh -c "'$known' forks 20 100; sleep 0.2; '$known' forks 20 100"
 is "faults of all intervals" "$(json 'sum(r["counter-value"] or 0 for r in rows) >= 4000' "$work/out")" = True

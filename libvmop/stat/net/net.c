@@ -111,12 +111,16 @@ struct vmop_error *vmop_net_run(const struct vmop_stat_settings *settings,
 		.wanted = is_all ? NULL : settings->net_words,
 		.hides_silent = !is_all && writer->format == VMOP_STAT_TABLE,
 	};
+	static const char *const hidden[] = {
+		"interface without traffic: --net=all shows it",
+		"interfaces without traffic: --net=all shows them",
+	};
 	const struct vmop_stat_meter meter = {
 		.read = read_net,
 		.arg = &net,
 		.what = "this network namespace",
 		.shows = shows,
-		.hidden = net.wanted ? NULL : "without traffic: --net=all shows them",
+		.hidden = net.wanted ? NULL : hidden,
 	};
 	writer->has_guests = true;
 	struct vmop_error *err = vmop_net_interfaces_open(&net.interfaces);

@@ -10,19 +10,21 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "hv-interface/bpf/waits-open.h"
 #include "libutil/clock.h"
 
-enum { GUEST = 7, OTHER = 8, MAX_THREADS = 4 };
+enum { GUEST = 7, OTHER = 8, MAX_THREADS = 4, N_GUESTS = 12 };
 
 /* A thread that computes for a part of each millisecond, or all of it, on one CPU. */
 struct worker {
@@ -81,6 +83,9 @@ struct sums {
 };
 static struct sums sums[MAX_THREADS];
 
+/* The time that vCPU 0 waited for each guest from OTHER on. */
+static uint64_t by_other_ns[N_GUESTS];
+
 static void add(void *arg, const struct vmop_waits_amount *amount)
 {
 	struct sums *of = &sums[amount->vcpu];
@@ -90,6 +95,9 @@ static void add(void *arg, const struct vmop_waits_amount *amount)
 	of->all += amount->time_ns;
 	if (amount->state != VMOP_WAIT_WAITING)
 		return;
+	if (amount->vcpu == 0 && amount->culprit == VMOP_CULPRIT_GUEST &&
+	    amount->culprit_id - OTHER < N_GUESTS)
+		by_other_ns[amount->culprit_id - OTHER] += amount->time_ns;
 	of->by_worker += strcmp(amount->culprit_comm, "vmop-worker") ? 0 : amount->time_ns;
 	*(amount->culprit == VMOP_CULPRIT_GUEST	    ? &of->by_guest
 	  : amount->culprit == VMOP_CULPRIT_PROCESS ? &of->by_process
@@ -114,7 +122,7 @@ static struct schedstat schedstat(pid_t tid)
 {
 	char path[64];
 	struct schedstat ret = {0};
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
 	FILE *file = fopen(path, "re");
 	assert_non_null(file);
 	assert_int_equal(fscanf(file, "%" SCNu64 " %" SCNu64, &ret.run_ns, &ret.wait_ns), 2);
@@ -255,6 +263,51 @@ static void test_guest(void **state)
 	assert_int_equal(sums[0].by_worker, 0);
 }
 
+/* Compute on a CPU, as a process of its own, until the test ends. */
+static pid_t compute_on(unsigned cpu)
+{
+	pid_t pid = fork();
+	if (pid)
+		return pid;
+	cpu_set_t cpus;
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+	for (;;)
+		__asm__ volatile("");
+}
+
+/* A vCPU waits for more culprits than it has places for: the others are in the map of pairs. */
+static void test_many_culprits(void **state)
+{
+	pid_t pids[N_GUESTS];
+	uint64_t run_before_ns[N_GUESTS], sum_ns = 0;
+	_Static_assert(N_GUESTS > VMOP_WAITS_PLACES, "some have no place");
+	(void)state;
+	memset(by_other_ns, 0, sizeof(by_other_ns));
+	start(0, 100);
+	for (uint32_t i = 0; i < N_GUESTS; i++) {
+		pids[i] = compute_on(0);
+		assert_true(pids[i] > 0);
+		assert_true(vmop_waits_put_guest(waits, (uint32_t)pids[i], OTHER + i));
+	}
+	for (uint32_t i = 0; i < N_GUESTS; i++)
+		run_before_ns[i] = schedstat(pids[i]).run_ns;
+	uint64_t wall_ns = watch(1, 6);
+	print(1);
+	compare(wall_ns);
+	for (uint32_t i = 0; i < N_GUESTS; i++) {
+		assert_true(is_near(by_other_ns[i], schedstat(pids[i]).run_ns - run_before_ns[i],
+				    0.02, wall_ns));
+		assert_true(by_other_ns[i] > 0);
+		sum_ns += by_other_ns[i];
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	assert_true(is_near(sum_ns, sums[0].by_guest, 0, 0));
+}
+
 /* A thread that sleeps outside of KVM. */
 static void test_sleep(void **state)
 {
@@ -381,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_contention, begin, end),
 		cmocka_unit_test_setup_teardown(test_guest, begin, end),
+		cmocka_unit_test_setup_teardown(test_many_culprits, begin, end),
 		cmocka_unit_test_setup_teardown(test_sleep, begin, end),
 		cmocka_unit_test_setup_teardown(test_unwatch, begin, end),
 		cmocka_unit_test_setup_teardown(test_many, begin, end),
