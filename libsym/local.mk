@@ -25,6 +25,7 @@ libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS) $(ZSTD_LIBS) $(ZLIB_LIB
 libsym_libsym_la_SOURCES = \
 	libsym/cache/cache-file.c libsym/cache/cache-file.h \
 	libsym/cache/cache-trim.c libsym/cache/cache-trim.h \
+	libsym/cache/image-names.c libsym/cache/image-names.h \
 	libsym/cache/mapped-symtab.c libsym/cache/mapped-symtab.h \
 	libsym/cache/name-cache.c libsym/cache/name-cache.h \
 	libsym/cache/symbol-cache.c libsym/cache/symbol-cache.h \

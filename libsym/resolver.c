@@ -32,6 +32,7 @@ struct entry {
 	bool is_partial; /* has no symbols of a .symtab */
 	bool is_foreign; /* another user could have made a file that was read */
 	bool is_cached;	 /* symtab comes from the cache */
+	bool is_remake;	 /* symtab takes the place of a damaged one of the cache */
 	struct vmop_symbol_cache_key
 		cache_key; /* where symtab belongs in the cache; empty: nowhere */
 	/* To make a table again that is damaged in the cache: */
@@ -123,6 +124,7 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 		layout = NULL;
 	struct vmop_error *err =
 		vmop_elf_symbols_add(file->elf, SHT_SYMTAB, layout, &collecting->builder);
+	collecting->builder.place.len_bytes = 0; /* the cache's key is of the image */
 	*done = collecting->builder.n > 0;
 	collecting->has_foreign |= *done && is_foreign(file);
 	collecting->debug_without_image |= !*done && !collecting->image;
@@ -173,16 +175,39 @@ static struct vmop_error *load_by_file(const struct vmop_resolver *resolver,
 		entry->cache_key = (struct vmop_symbol_cache_key){0};
 		return NULL;
 	}
-	struct vmop_error *err =
-		vmop_symbol_cache_load(&resolver->cache, &entry->cache_key, &entry->symtab);
+	struct vmop_error *err = vmop_symbol_cache_load(&resolver->cache, &entry->cache_key,
+							image->fd, &entry->symtab);
 	entry->is_cached = entry->symtab != NULL;
+	return err;
+}
+
+/*
+ * Add a table to the cache. Of a large one, use the kept one: the next tables take the memory,
+ * which the kernel need not clear again. Look-ups in it take longer.
+ */
+static struct vmop_error *keep(struct vmop_resolver *resolver, const struct vmop_image_file *image,
+			       struct entry *entry)
+{
+	struct vmop_symtab *kept;
+	bool leaves_names =
+		vmop_symbol_cache_leaves_names(&resolver->cache, &entry->cache_key, entry->symtab);
+	vmop_symbol_cache_save(&resolver->cache, &entry->cache_key, entry->is_partial,
+			       entry->symtab);
+	if (entry->is_remake || !vmop_symtab_identity(entry->symtab) || !leaves_names)
+		return NULL;
+	struct vmop_error *err = vmop_symbol_cache_load(&resolver->cache, &entry->cache_key,
+							image ? image->fd : -1, &kept);
+	if (kept) {
+		vmop_symtab_destroy(entry->symtab);
+		entry->symtab = kept;
+	}
 	return err;
 }
 
 static const char not_verified[] = "not verified: the image has no build-id";
 
 /* Fill entry's symtab, or set its reason. A budget that ran out is returned as an error instead. */
-static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
+static struct vmop_error *find_symbols(struct vmop_resolver *resolver,
 				       const struct vmop_image_ref *ref,
 				       struct vmop_sym_budget *budget, struct entry *entry)
 {
@@ -224,11 +249,13 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 		entry->reason = "only its debug file was found, which lacks its file offsets";
 	else
 		entry->reason = image ? "no symbols" : reason;
+	if (!err && entry->symtab && !entry->is_foreign)
+		err = keep(resolver, image, entry);
 	return err;
 }
 
-static struct vmop_error *resolve(const struct vmop_resolver *resolver,
-				  const struct vmop_image_ref *ref, struct entry *entry)
+static struct vmop_error *resolve(struct vmop_resolver *resolver, const struct vmop_image_ref *ref,
+				  struct entry *entry)
 {
 	struct vmop_sym_budget budget;
 	vmop_sym_budget_init(&budget);
@@ -263,21 +290,15 @@ static struct vmop_error *resolve_cached(struct vmop_resolver *resolver,
 		.addresses = ref->addresses,
 	};
 	struct vmop_error *err =
-		vmop_symbol_cache_load(&resolver->cache, &entry->cache_key, &entry->symtab);
-	if (err || entry->symtab)
-		return err;
-	err = resolve(resolver, ref, entry);
-	if (!err && entry->symtab && !entry->is_foreign && !entry->is_cached)
-		vmop_symbol_cache_save(&resolver->cache, &entry->cache_key, entry->is_partial,
-				       entry->symtab);
-	return err;
+		vmop_symbol_cache_load(&resolver->cache, &entry->cache_key, -1, &entry->symtab);
+	return err || entry->symtab ? err : resolve(resolver, ref, entry);
 }
 
 /* Make the table of an entry again. Its file in the cache is damaged. */
 static struct vmop_symtab *remake(void *arg)
 {
 	const struct entry *entry = arg;
-	struct entry found = {0};
+	struct entry found = {.is_remake = true};
 	vmop_symbol_cache_remove(&entry->resolver->cache, &entry->cache_key);
 	struct vmop_error *err = resolve_cached(entry->resolver, &entry->ref, &found);
 	vmop_error_destroy(err);

@@ -68,13 +68,16 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
 }
 
 void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *names,
-				     size_t len_bytes)
+				     size_t len_bytes, size_t capacity_bytes,
+				     const struct vmop_names_place *place)
 {
 	vmop_sym_budget_give_memory(builder->budget, builder->names_capacity);
 	free(builder->names);
 	builder->names = names;
-	builder->names_len_bytes = builder->names_capacity = len_bytes;
+	builder->names_len_bytes = len_bytes;
+	builder->names_capacity = capacity_bytes;
 	builder->names_used_bytes = 0;
+	builder->place = *place;
 }
 
 /* Store a name; set *ret_name to its position in names. */
@@ -167,6 +170,9 @@ static int compare_pending(const void *arg, uint32_t a, uint32_t b)
 	return vmop_symbol_compare(&x, &y);
 }
 
+/* The keys are sorted, and their symbols are not. */
+#define FETCHED_AHEAD 12
+
 static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symbol *before)
 {
 	return symbol->offset == before->offset && strcmp(symbol->name, before->name) == 0;
@@ -183,6 +189,8 @@ static bool take_needed(const struct vmop_symtab_builder *builder, struct vmop_s
 	uint64_t reach = 0; /* the end of the function that reaches furthest up to here */
 
 	for (size_t i = 0; i < n; i++) {
+		if (i + FETCHED_AHEAD < n)
+			__builtin_prefetch(&builder->pending[keys[i + FETCHED_AHEAD].index]);
 		const struct vmop_symbol symbol = symbol_of(builder, keys[i].index);
 		const struct vmop_symbol *before = kept ? &symbols[kept - 1] : NULL;
 		if (!vmop_sym_budget_take_steps(builder->budget, 8))
@@ -260,6 +268,7 @@ static bool shrink_names(struct vmop_symtab_builder *builder)
 	}
 	free(builder->names);
 	builder->names = names;
+	builder->place.len_bytes = 0;
 	return true;
 }
 
@@ -288,5 +297,8 @@ struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builde
 	give_pending(&mine);
 	struct vmop_symbol *fitting = reallocarray(symbols, n + 1, sizeof(*symbols));
 	symbols = fitting ? fitting : symbols;
-	return vmop_symtab_create(vmop_steal(&symbols), n, vmop_steal(&mine.names), ret);
+	err = vmop_symtab_create(vmop_steal(&symbols), n, vmop_steal(&mine.names), ret);
+	if (!err)
+		vmop_symtab_set_names_place(*ret, &mine.place);
+	return err;
 }

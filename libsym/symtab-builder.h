@@ -17,12 +17,19 @@
 #define VMOP_SYMTAB_MAX_SYMBOLS ((size_t)8 << 20)
 #define VMOP_SYMTAB_MAX_NAMES_BYTES ((size_t)2 << 30)
 
+/* A string table in an image's file. A length of 0: none. */
+struct vmop_names_place {
+	uint64_t at;
+	size_t len_bytes;
+};
+
 struct vmop_symtab_builder {
 	struct vmop_sym_budget *budget; /* pays for the memory in use; the caller owns it */
 	struct vmop_pending_symbol *pending;
 	size_t n, capacity;
 	char *names;
 	size_t names_len_bytes, names_capacity;
+	struct vmop_names_place place; /* of the adopted names, which begin the names */
 	size_t names_used_bytes; /* names in use, per symbol; larger than the total if symbols share
 				    names */
 };
@@ -33,12 +40,13 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
 
 /*
  * Take ownership of a string table, so that the names in it need not be copied. builder must have
- * no symbols yet, and the budget's memory must have been charged for len_bytes. Names added later
- * may point into the table, until a name is added that does not. The byte behind each name is set
- * to 0.
+ * no symbols yet, and the budget's memory must have been charged for its capacity. Names added
+ * later may point into the table, until a name is added that does not. The byte behind each name is
+ * set to 0. place: where the file has the table, with a length of 0 or len_bytes.
  */
 void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *names,
-				     size_t len_bytes);
+				     size_t len_bytes, size_t capacity_bytes,
+				     const struct vmop_names_place *place);
 
 /*
  * Add a symbol. The name is copied up to name_len_bytes, unless it points into an adopted table.
@@ -89,6 +97,15 @@ struct vmop_symtab_span {
 
 /* Return the spans and their number; none for a backed table. The table owns them. */
 const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symtab, size_t *ret_n);
+
+/*
+ * Return the block of the names and where a file has its beginning: the names that begin in the
+ * first ret_place->len_bytes bytes are there, each with its version and a NUL.
+ */
+const char *vmop_symtab_names(const struct vmop_symtab *symtab, struct vmop_names_place *ret_place);
+
+/* Set the place of the names in a file. It is not known after vmop_symtab_create(). */
+void vmop_symtab_set_names_place(struct vmop_symtab *symtab, const struct vmop_names_place *place);
 
 /* A table that is elsewhere (cache/mapped-symtab.h). The functions are those of symtab.h. */
 struct vmop_symtab_backing {

@@ -16,6 +16,7 @@ struct vmop_symtab {
 	struct vmop_symbol *symbols;
 	size_t n;
 	char *names; /* NULL: the names are in symbols' block */
+	struct vmop_names_place names_place;
 	struct vmop_symtab_span *spans;
 	size_t n_spans;
 	uint64_t identity;
@@ -265,6 +266,17 @@ const struct vmop_symtab_span *vmop_symtab_spans(const struct vmop_symtab *symta
 {
 	*ret_n = symtab->n_spans;
 	return symtab->spans;
+}
+
+const char *vmop_symtab_names(const struct vmop_symtab *symtab, struct vmop_names_place *ret_place)
+{
+	*ret_place = symtab->names_place;
+	return symtab->names;
+}
+
+void vmop_symtab_set_names_place(struct vmop_symtab *symtab, const struct vmop_names_place *place)
+{
+	symtab->names_place = *place;
 }
 
 struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,

@@ -9,6 +9,7 @@
 #define HUGE_PAGE_BYTES ((uintptr_t)2 << 20) /* smaller than a huge page elsewhere: no effect */
 #define MMAP_THRESHOLD_BYTES (32 << 20)	     /* the largest that malloc accepts */
 #define ADVISED_BYTES ((uintptr_t)MMAP_THRESHOLD_BYTES - HUGE_PAGE_BYTES)
+#define ADVISED_BLOCKS 3 /* they follow one another */
 #define TRIM_THRESHOLD_BYTES (256 << 20)
 #define RETURNED_BYTES (4 << 20) /* smaller values cost faults at each roll-up */
 
@@ -42,9 +43,12 @@ void vmop_heap_prefer_huge_pages(void)
 	/* Blocks below the threshold come from one range, not from a mapping each. */
 	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
 	mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
-	void *volatile block = malloc(ADVISED_BYTES); /* volatile: the pair must not be optimised */
-	if (!block)
-		return;
-	advise(block, ADVISED_BYTES);
-	free(block);
+	void *volatile blocks[ADVISED_BLOCKS]; /* volatile: the pairs must not be optimised */
+	for (size_t i = 0; i < ADVISED_BLOCKS; i++) {
+		blocks[i] = malloc(ADVISED_BYTES);
+		if (blocks[i])
+			advise(blocks[i], ADVISED_BYTES);
+	}
+	for (size_t i = 0; i < ADVISED_BLOCKS; i++)
+		free(blocks[i]);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Let this process allocate its first 32 MiB from huge pages, and use freed memory again instead of
+ * Let this process allocate its first 90 MiB from huge pages, and use freed memory again instead of
  * returning it to the kernel. For programs that fill some MiB and end soon: a quarter of the CPU
  * time of a report was the kernel's, for pages of 4 KiB.
  *

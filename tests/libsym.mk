@@ -7,6 +7,7 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
 	tests/unit/libsym/cache/cache-file \
 	tests/unit/libsym/cache/cache-trim \
+	tests/unit/libsym/cache/image-names \
 	tests/unit/libsym/cache/mapped-symtab \
 	tests/unit/libsym/cache/name-cache \
 	tests/unit/libsym/cache/symbol-cache \
@@ -51,6 +52,8 @@ tests_unit_libsym_build_id_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_build_id_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_cache_cache_trim_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_cache_trim_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cache_image_names_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_cache_image_names_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_cache_mapped_symtab_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_cache_mapped_symtab_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_cache_cache_file_CPPFLAGS = $(libsym_test_cppflags)

@@ -23,15 +23,47 @@ int vmop_cache_file_open(int dir_fd, const char *name, uint64_t max_bytes, struc
 	return opened;
 }
 
+void vmop_cache_writer_init(struct vmop_cache_writer *writer, int dir_fd, const char *name)
+{
+	writer->dir_fd = dir_fd;
+	snprintf(writer->name, sizeof(writer->name), "%s", name);
+	snprintf(writer->part, sizeof(writer->part), "%s.%ld" VMOP_CACHE_PART_SUFFIX, name,
+		 (long)getpid());
+	writer->fd = openat(dir_fd, writer->part,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static void give_up(struct vmop_cache_writer *writer)
+{
+	unlinkat(writer->dir_fd, writer->part, 0);
+	close(writer->fd);
+	writer->fd = -1;
+}
+
+void vmop_cache_writer_put(struct vmop_cache_writer *writer, const void *bytes, size_t len_bytes,
+			   uint64_t at)
+{
+	if (writer->fd < 0)
+		return;
+	if (lseek(writer->fd, (off_t)at, SEEK_SET) < 0 ||
+	    vmop_io_write_full(writer->fd, bytes, len_bytes) != (ssize_t)len_bytes)
+		give_up(writer);
+}
+
+void vmop_cache_writer_finish(struct vmop_cache_writer *writer)
+{
+	if (writer->fd < 0)
+		return;
+	if (renameat(writer->dir_fd, writer->part, writer->dir_fd, writer->name))
+		unlinkat(writer->dir_fd, writer->part, 0);
+	close(writer->fd);
+	writer->fd = -1;
+}
+
 void vmop_cache_file_replace(int dir_fd, const char *name, const void *bytes, size_t len_bytes)
 {
-	char part[VMOP_CACHE_NAME_BYTES + 32];
-	snprintf(part, sizeof(part), "%s.%ld" VMOP_CACHE_PART_SUFFIX, name, (long)getpid());
-	_cleanup_close_ int fd =
-		openat(dir_fd, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	if (vmop_io_write_full(fd, bytes, len_bytes) != (ssize_t)len_bytes ||
-	    renameat(dir_fd, part, dir_fd, name))
-		unlinkat(dir_fd, part, 0);
+	struct vmop_cache_writer writer;
+	vmop_cache_writer_init(&writer, dir_fd, name);
+	vmop_cache_writer_put(&writer, bytes, len_bytes, 0);
+	vmop_cache_writer_finish(&writer);
 }

@@ -17,9 +17,25 @@
 int vmop_cache_file_open(int dir_fd, const char *name, uint64_t max_bytes, struct stat *ret);
 
 /*
- * Write a file beside its place and rename it. There is no fsync: readers detect damage, and a
- * damaged file is written anew. Failures are ignored.
+ * A file that is written beside its place and then renamed. There is no fsync: readers detect
+ * damage, and a damaged file is written anew. Failures are not reported: the file is not replaced.
  */
+struct vmop_cache_writer {
+	int dir_fd, fd; /* fd: -1 after a failure */
+	char name[VMOP_CACHE_NAME_BYTES], part[VMOP_CACHE_NAME_BYTES + 32];
+};
+
+/* Begin to write the file `name`. The caller keeps dir_fd open. */
+void vmop_cache_writer_init(struct vmop_cache_writer *writer, int dir_fd, const char *name);
+
+/* Write bytes at a position. */
+void vmop_cache_writer_put(struct vmop_cache_writer *writer, const void *bytes, size_t len_bytes,
+			   uint64_t at);
+
+/* Replace the file unless something failed, and end the writer. */
+void vmop_cache_writer_finish(struct vmop_cache_writer *writer);
+
+/* Replace a file of these bytes. */
 void vmop_cache_file_replace(int dir_fd, const char *name, const void *bytes, size_t len_bytes);
 
 #endif

@@ -26,9 +26,10 @@ struct vmop_mapped_symtab {
 	char *start;
 	struct vmop_mapped_layout layout;
 	struct vmop_mapped_sizes sizes;
-	bool *is_checked;	 /* of each page, in the order of the hashes */
-	struct found *found;	 /* by index */
-	struct vmop_symbol *all; /* n, copies; NULL: not wanted yet */
+	struct vmop_image_names *image_names; /* NULL: all names are in the file */
+	bool *is_checked;		      /* of each page, in the order of the hashes */
+	struct found *found;		      /* by index */
+	struct vmop_symbol *all;	      /* n, copies; NULL: not wanted yet */
 	bool is_damaged;
 	struct vmop_symtab *(*remake)(void *arg);
 	void *remake_arg;
@@ -102,6 +103,7 @@ static void destroy(void *arg)
 	free(mapped->all);
 	free(mapped->known_by_index);
 	munmap(mapped->start, mapped->layout.end);
+	vmop_image_names_destroy(mapped->image_names);
 	vmop_symtab_destroy(mapped->whole);
 	free(mapped->is_checked);
 	free(mapped);
@@ -178,6 +180,19 @@ static const char *name_at(struct vmop_mapped_symtab *mapped, size_t at)
 	return NULL;
 }
 
+/* Return the name of a symbol, or NULL if it is damaged or no longer in the image's file. */
+static const char *name_of(struct vmop_mapped_symtab *mapped,
+			   const struct vmop_mapped_symbol *stored)
+{
+	if (!(stored->type & VMOP_MAPPED_IN_IMAGE))
+		return name_at(mapped, stored->name);
+	const char *name =
+		mapped->image_names ? vmop_image_names_at(mapped->image_names, stored->name) : NULL;
+	if (!name)
+		handle_damage(mapped);
+	return name;
+}
+
 /* ---- look-ups ---------------------------------------------------------------- */
 
 /* Read the symbol at index from the file, or from the new table. Return false without both. */
@@ -191,7 +206,7 @@ static bool read_symbol(struct vmop_mapped_symtab *mapped, size_t index, struct 
 		return index < n;
 	}
 	const struct vmop_mapped_symbol *stored = item_at(mapped, VMOP_MAPPED_SYMBOLS, index);
-	const char *name = stored ? name_at(mapped, stored->name) : NULL;
+	const char *name = stored ? name_of(mapped, stored) : NULL;
 	if (name)
 		*ret = (struct vmop_symbol){
 			.offset = stored->offset,
@@ -409,6 +424,8 @@ static const struct vmop_symbol *all_symbols(void *arg, size_t *ret_n)
 	mapped->all = calloc(mapped->sizes.n + 1, sizeof(*mapped->all));
 	if (!mapped->all)
 		*ret_n = 0;
+	if (mapped->image_names)
+		vmop_image_names_read_all(mapped->image_names);
 	for (size_t i = 0; i < *ret_n; i++)
 		if (!read_symbol(mapped, i, &mapped->all[i]) &&
 		    !read_symbol(mapped, i, &mapped->all[i])) /* again: it can be remade */
@@ -437,17 +454,20 @@ static const struct vmop_symtab_backing backing = {
 
 struct vmop_error *vmop_mapped_symtab_create(void *start, const struct vmop_mapped_layout *layout,
 					     const struct vmop_mapped_sizes *sizes,
+					     struct vmop_image_names *image_names,
 					     struct vmop_symtab **ret)
 {
 	struct vmop_mapped_symtab *mapped = calloc(1, sizeof(*mapped));
 	if (!mapped) {
 		munmap(start, layout->end);
+		vmop_image_names_destroy(image_names);
 		return &vmop_error_no_memory;
 	}
 	*mapped = (struct vmop_mapped_symtab){
 		.start = start,
 		.layout = *layout,
 		.sizes = *sizes,
+		.image_names = image_names,
 		.is_checked = calloc(n_pages(sizes) + 1, sizeof(bool)),
 	};
 	if (!mapped->is_checked) {

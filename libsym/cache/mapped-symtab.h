@@ -3,11 +3,11 @@
  * A symbol table in a mapped file of the cache (symbol-cache.h). Inside libsym only.
  *
  * The table consists of three parts: the spans that look-ups search (libsym/symtab-builder.h), the
- * symbols in the order of vmop_symtab_symbols(), and their names, each with a NUL. A part is
- * divided into pages of VMOP_MAPPED_PAGE_BYTES, the last one shorter. There is a hash of each page,
- * and the first offset of each page of spans. A look-up reads and checks a few pages, and only
- * symbols that are found take memory: a report needs a few hundred symbols of a table with half a
- * million.
+ * symbols in the order of vmop_symtab_symbols(), and their names, each with a NUL. Names that the
+ * image's file has can be left there (image-names.h). A part is divided into pages of
+ * VMOP_MAPPED_PAGE_BYTES, the last one shorter. There is a hash of each page, and the first offset
+ * of each page of spans. A look-up reads and checks a few pages, and only symbols that are found
+ * take memory: a report needs a few hundred symbols of a table with half a million.
  *
  * A damaged page is found when it is needed. The table is then made again by a function of the
  * resolver. A symbol that was found keeps its place in memory, because readers compare symbols by
@@ -22,14 +22,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libsym/cache/image-names.h"
 #include "libsym/symtab-builder.h"
 
 /* A symbol in the file. */
 struct vmop_mapped_symbol {
 	uint64_t offset, len_bytes;
-	uint32_t name; /* its position among the names */
-	uint32_t type;
+	uint32_t name; /* its position among the names, or in the image's string table */
+	uint32_t type; /* a letter, and VMOP_MAPPED_IN_IMAGE */
 };
+
+/* The name is in the image's file. */
+#define VMOP_MAPPED_IN_IMAGE ((uint32_t)1 << 8)
 
 /* No span and no symbol crosses the end of a page. */
 #define VMOP_MAPPED_PAGE_BYTES ((size_t)1536)
@@ -67,11 +71,12 @@ uint64_t vmop_mapped_hash(const void *page, size_t len_bytes);
 
 /*
  * Make a table of the file mapped at start. The caller has checked that it has layout->end bytes,
- * and that the first offsets and the hashes are as they were written. Takes ownership of the
- * mapping, also on error.
+ * and that the first offsets and the hashes are as they were written. image_names NULL: no name is
+ * in the image's file. Takes ownership of the mapping and of image_names, also on error.
  */
 struct vmop_error *vmop_mapped_symtab_create(void *start, const struct vmop_mapped_layout *layout,
 					     const struct vmop_mapped_sizes *sizes,
+					     struct vmop_image_names *image_names,
 					     struct vmop_symtab **ret);
 
 /* Return the mapped table behind symtab, or NULL if it is of another kind or NULL. */

@@ -18,11 +18,10 @@
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
 #include "libutil/dirs/safe-dir.h"
-#include "libutil/heap.h"
 #include "libutil/io.h"
 
 /* Change it with the format, and with every change of the symbols that libsym finds in a file. */
-#define FORMAT 3
+#define FORMAT 4
 
 static const char magic[8] = "vmopsym";
 
@@ -37,9 +36,13 @@ struct header {
 	uint64_t saved_s; /* CLOCK_REALTIME */
 	uint64_t hash;	  /* XXH3, of the header with a hash of 0, then up to the table's parts */
 	uint64_t n_spans;
+	uint64_t image_names_at, image_names_len_bytes; /* zeros: all names are in this file */
 };
 
-_Static_assert(sizeof(struct header) == 72, "a file's form");
+/* The descriptor that a table holds of its image is worth more than a copy of so many names. */
+#define MIN_IMAGE_NAMES_BYTES ((size_t)256 << 10)
+
+_Static_assert(sizeof(struct header) == 88, "a file's form");
 _Static_assert(VMOP_SYMTAB_MAX_NAMES_BYTES <= UINT32_MAX, "a name's position fits");
 
 /* A quarter of the cache is the most for one table. */
@@ -60,6 +63,7 @@ void vmop_symbol_cache_init(struct vmop_symbol_cache *cache, const char *path)
 {
 	*cache = VMOP_SYMBOL_CACHE_NONE;
 	cache->max_bytes = VMOP_SYMBOL_CACHE_MAX_BYTES;
+	cache->min_image_names_bytes = MIN_IMAGE_NAMES_BYTES;
 	if (!path || path[0] != '/')
 		return;
 	make_parents(path);
@@ -104,14 +108,19 @@ static uint64_t hash_file(const struct header *header, const char *file,
 				    layout->parts_at[0] - layout->firsts_at, seed);
 }
 
-/* Return the identity of the table: the hash of all its pages' hashes. */
-static uint64_t identity_of(const struct vmop_mapped_sizes *sizes, const char *file,
+/*
+ * Return the identity of the table: the hash of all its pages' hashes, and of the image's file if
+ * it has names.
+ */
+static uint64_t identity_of(const struct header *header, const char *file,
 			    const struct vmop_mapped_layout *layout)
 {
-	const uint64_t numbers[] = {sizes->n_spans, sizes->n, sizes->names_len_bytes};
+	const uint64_t numbers[] = {header->n_spans, header->n, header->names_len_bytes};
+	XXH64_hash_t seed = XXH3_64bits(numbers, sizeof(numbers));
+	if (header->image_names_len_bytes)
+		seed = XXH3_64bits_withSeed(header->build_id, sizeof(header->build_id), seed);
 	return XXH3_64bits_withSeed(file + layout->hashes_at,
-				    layout->parts_at[0] - layout->hashes_at,
-				    XXH3_64bits(numbers, sizeof(numbers)));
+				    layout->parts_at[0] - layout->hashes_at, seed);
 }
 
 static uint64_t now_s(void)
@@ -151,6 +160,10 @@ static bool is_valid(const struct header *header, uint64_t file_bytes,
 		return false;
 	if (header->is_partial && now_s() - header->saved_s > VMOP_SYMBOL_CACHE_PARTIAL_S)
 		return false;
+	if (header->image_names_len_bytes &&
+	    (!header->is_file || header->image_names_at > INT64_MAX ||
+	     header->image_names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES))
+		return false;
 	return header->n <= VMOP_SYMTAB_MAX_SYMBOLS && header->n_spans <= header->n &&
 	       header->names_len_bytes <= file_bytes;
 }
@@ -164,15 +177,31 @@ static struct vmop_mapped_sizes sizes_of(const struct header *header)
 	};
 }
 
+/* Set *ret to the names in the image's file, if the header has any. Return false without them. */
+static bool open_image_names(const struct header *header, int image_fd,
+			     struct vmop_image_names **ret)
+{
+	const struct vmop_names_place place = {
+		.at = header->image_names_at,
+		.len_bytes = (size_t)header->image_names_len_bytes,
+	};
+	*ret = NULL;
+	if (!place.len_bytes)
+		return true;
+	vmop_error_destroy(vmop_image_names_create(image_fd, &place, ret));
+	return *ret;
+}
+
 /*
  * Make a table of the file. It is mapped, because reading large tables took half of the time of a
  * report. Only its owner could shorten it meanwhile: the cache replaces files as a whole.
  */
 static struct vmop_error *map_table(int fd, uint64_t file_bytes,
-				    const struct vmop_symbol_cache_key *key,
+				    const struct vmop_symbol_cache_key *key, int image_fd,
 				    struct vmop_symtab **ret)
 {
 	struct header header;
+	struct vmop_image_names *image_names;
 	if (file_bytes < sizeof(header) ||
 	    vmop_io_pread_full(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 	    !is_valid(&header, file_bytes, key))
@@ -184,19 +213,21 @@ static struct vmop_error *map_table(int fd, uint64_t file_bytes,
 	char *start = mmap(NULL, file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (start == MAP_FAILED)
 		return errno == ENOMEM ? &vmop_error_no_memory : NULL;
-	if (hash_file(&header, start, &layout) != header.hash) {
+	if (hash_file(&header, start, &layout) != header.hash ||
+	    !open_image_names(&header, image_fd, &image_names)) {
 		munmap(start, file_bytes);
 		return NULL;
 	}
-	uint64_t identity = identity_of(&sizes, start, &layout);
-	struct vmop_error *err = vmop_mapped_symtab_create(start, &layout, &sizes, ret);
+	uint64_t identity = identity_of(&header, start, &layout);
+	struct vmop_error *err =
+		vmop_mapped_symtab_create(start, &layout, &sizes, image_names, ret);
 	if (!err)
 		vmop_symtab_set_identity(*ret, identity);
 	return err;
 }
 
 struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
-					  const struct vmop_symbol_cache_key *key,
+					  const struct vmop_symbol_cache_key *key, int image_fd,
 					  struct vmop_symtab **ret)
 {
 	char name[VMOP_CACHE_NAME_BYTES];
@@ -209,7 +240,7 @@ struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
 		vmop_cache_file_open(cache->dir_fd, name, max_file_bytes(cache), &st);
 	if (fd < 0)
 		return NULL;
-	struct vmop_error *err = map_table(fd, (uint64_t)st.st_size, key, ret);
+	struct vmop_error *err = map_table(fd, (uint64_t)st.st_size, key, image_fd, ret);
 	if (*ret)
 		vmop_cache_touch(fd, &st);
 	return err;
@@ -226,10 +257,24 @@ void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
 
 /* ---- save -------------------------------------------------------------------- */
 
-/* The bytes of a table's file. */
-struct file_image {
-	char *bytes; /* heap */
-	size_t len_bytes;
+/* Pages that are written with one call: many enough for large folios of the page cache. */
+#define WRITTEN_BYTES (168 * VMOP_MAPPED_PAGE_BYTES)
+
+/* A table that is being written. */
+struct saving {
+	const struct vmop_symtab *symtab;
+	const char *names; /* of symtab; the image's file has the first of them */
+	struct vmop_names_place place;
+	uint32_t *names_bytes; /* of each name that is not in the image's file, with its NUL */
+	struct header header;
+	struct vmop_mapped_sizes sizes;
+	struct vmop_mapped_layout layout;
+	char *start; /* the bytes up to the first part */
+	struct vmop_cache_writer writer;
+	uint64_t *hash; /* of the next page */
+	char *pages;	/* WRITTEN_BYTES, of which used_bytes wait to be written */
+	size_t used_bytes;
+	uint64_t at; /* where the pages belong */
 };
 
 /*
@@ -243,121 +288,186 @@ static void fetch_name(const struct vmop_symbol *symbols, size_t n, size_t i)
 		__builtin_prefetch(symbols[i + ahead].name);
 }
 
-/*
- * Set the numbers and lengths of the header, and return the length of each name with its NUL
- * (heap). NULL: the table is too large, or there is no memory.
- */
-static uint32_t *measure(const struct vmop_symtab *symtab, uint64_t max_bytes,
-			 struct header *header)
+static bool is_in_image(const struct saving *saving, const char *name)
+{
+	uintptr_t at = (uintptr_t)name, begin = (uintptr_t)saving->names;
+	return at >= begin && at - begin < saving->place.len_bytes;
+}
+
+/* Find the numbers and lengths. Return false if the table is too large, or without memory. */
+static bool measure(struct saving *saving, uint64_t max_bytes)
 {
 	size_t n, n_spans;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	vmop_symtab_spans(symtab, &n_spans);
+	struct header *header = &saving->header;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(saving->symtab, &n);
+	vmop_symtab_spans(saving->symtab, &n_spans);
 	if (n > VMOP_SYMTAB_MAX_SYMBOLS)
-		return NULL;
-	_cleanup_free_ uint32_t *names_bytes = reallocarray(NULL, n + 1, sizeof(*names_bytes));
-	if (!names_bytes)
-		return NULL;
+		return false;
+	saving->names_bytes = reallocarray(NULL, n + 1, sizeof(*saving->names_bytes));
+	if (!saving->names_bytes)
+		return false;
 	header->n = (uint32_t)n;
 	header->n_spans = n_spans;
 	for (size_t i = 0; i < n; i++) {
+		if (is_in_image(saving, symbols[i].name))
+			continue;
 		fetch_name(symbols, n, i);
 		size_t name_bytes = strlen(symbols[i].name) + 1;
 		header->names_len_bytes += name_bytes;
 		if (header->names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES)
-			return NULL;
-		names_bytes[i] = (uint32_t)name_bytes;
+			return false;
+		saving->names_bytes[i] = (uint32_t)name_bytes;
 	}
-	const struct vmop_mapped_sizes sizes = sizes_of(header);
-	return vmop_mapped_lay_out(&sizes, sizeof(*header)).end <= max_bytes
-		       ? vmop_steal(&names_bytes)
-		       : NULL;
+	saving->sizes = sizes_of(header);
+	saving->layout = vmop_mapped_lay_out(&saving->sizes, sizeof(*header));
+	return saving->layout.end <= max_bytes;
 }
 
-static void write_symbols(const struct vmop_symtab *symtab, const uint32_t *names_bytes,
-			  struct vmop_mapped_symbol *stored, char *names)
+/* Write whole pages, or the last ones of a part, and their hashes. */
+static void write_pages(struct saving *saving, const char *bytes, size_t len_bytes)
+{
+	vmop_cache_writer_put(&saving->writer, bytes, len_bytes, saving->at);
+	saving->at += len_bytes;
+	for (size_t at = 0; at < len_bytes; at += VMOP_MAPPED_PAGE_BYTES)
+		*saving->hash++ =
+			vmop_mapped_hash(bytes + at, len_bytes - at < VMOP_MAPPED_PAGE_BYTES
+							     ? len_bytes - at
+							     : VMOP_MAPPED_PAGE_BYTES);
+}
+
+static void write_waiting(struct saving *saving)
+{
+	write_pages(saving, saving->pages, saving->used_bytes);
+	saving->used_bytes = 0;
+}
+
+/* Add bytes to the pages that wait. */
+static void add_bytes(struct saving *saving, const void *bytes, size_t len_bytes)
+{
+	while (len_bytes > 0) {
+		size_t fitting_bytes = WRITTEN_BYTES - saving->used_bytes;
+		if (fitting_bytes > len_bytes)
+			fitting_bytes = len_bytes;
+		memcpy(saving->pages + saving->used_bytes, bytes, fitting_bytes);
+		saving->used_bytes += fitting_bytes;
+		bytes = (const char *)bytes + fitting_bytes;
+		len_bytes -= fitting_bytes;
+		if (saving->used_bytes == WRITTEN_BYTES)
+			write_waiting(saving);
+	}
+}
+
+static void write_spans(struct saving *saving)
+{
+	size_t n;
+	const struct vmop_symtab_span *spans = vmop_symtab_spans(saving->symtab, &n);
+	uint64_t *firsts = (void *)(saving->start + saving->layout.firsts_at);
+	for (size_t i = 0; i < n; i += VMOP_MAPPED_SPANS_PER_PAGE)
+		*firsts++ = spans[i].offset;
+	write_pages(saving, (const char *)spans, n * sizeof(*spans));
+}
+
+static void write_symbols(struct saving *saving)
 {
 	size_t n, at = 0;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(saving->symtab, &n);
 	for (size_t i = 0; i < n; i++) {
-		fetch_name(symbols, n, i);
-		memcpy(names + at, symbols[i].name, names_bytes[i]);
-		stored[i] = (struct vmop_mapped_symbol){
+		bool in_image = is_in_image(saving, symbols[i].name);
+		const struct vmop_mapped_symbol stored = {
 			.offset = symbols[i].offset,
 			.len_bytes = symbols[i].len_bytes,
-			.name = (uint32_t)at,
-			.type = (unsigned char)symbols[i].type,
+			.name = (uint32_t)(in_image ? (size_t)(symbols[i].name - saving->names)
+						    : at),
+			.type = (unsigned char)symbols[i].type |
+				(in_image ? VMOP_MAPPED_IN_IMAGE : 0),
 		};
-		at += names_bytes[i];
+		add_bytes(saving, &stored, sizeof(stored));
+		at += in_image ? 0 : saving->names_bytes[i];
 	}
+	write_waiting(saving);
 }
 
-/* Write the hashes of all pages. */
-static void write_hashes(char *file, const struct vmop_mapped_layout *layout,
-			 const struct vmop_mapped_sizes *sizes)
+static void write_names(struct saving *saving)
 {
-	uint64_t *hashes = (void *)(file + layout->hashes_at);
-	for (unsigned part = 0; part < VMOP_MAPPED_N; part++) {
-		size_t at = layout->parts_at[part];
-		size_t end = part + 1 < VMOP_MAPPED_N ? layout->parts_at[part + 1] : layout->end;
-		size_t n = vmop_mapped_n_pages(sizes, part);
-		for (; n > 0; n--, at += VMOP_MAPPED_PAGE_BYTES)
-			*hashes++ = vmop_mapped_hash(file + at,
-						     n > 1 ? VMOP_MAPPED_PAGE_BYTES : end - at);
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(saving->symtab, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (is_in_image(saving, symbols[i].name))
+			continue;
+		fetch_name(symbols, n, i);
+		add_bytes(saving, symbols[i].name, saving->names_bytes[i]);
 	}
+	write_waiting(saving);
 }
 
-/* Lay out the file of a table. Return false if there is no memory or the table is too large. */
-static bool lay_out(struct vmop_symtab *symtab, struct header *header, uint64_t max_bytes,
-		    struct file_image *ret)
+/* Write the parts of the table, then what precedes them. Return the table's identity. */
+static uint64_t write_table(struct saving *saving)
 {
-	_cleanup_free_ uint32_t *names_bytes = measure(symtab, max_bytes, header);
-	if (!names_bytes)
-		return false;
-	const struct vmop_mapped_sizes sizes = sizes_of(header);
-	const struct vmop_mapped_layout layout = vmop_mapped_lay_out(&sizes, sizeof(*header));
-	char *file = vmop_heap_alloc_large(layout.end, 1);
-	if (!file)
-		return false;
-	size_t n_spans;
-	const struct vmop_symtab_span *spans = vmop_symtab_spans(symtab, &n_spans);
-	if (n_spans)
-		memcpy(file + layout.parts_at[VMOP_MAPPED_SPANS], spans, n_spans * sizeof(*spans));
-	uint64_t *firsts = (void *)(file + layout.firsts_at);
-	for (size_t i = 0; i < n_spans; i += VMOP_MAPPED_SPANS_PER_PAGE)
-		*firsts++ = spans[i].offset;
-	write_symbols(symtab, names_bytes, (void *)(file + layout.parts_at[VMOP_MAPPED_SYMBOLS]),
-		      file + layout.parts_at[VMOP_MAPPED_NAMES]);
-	write_hashes(file, &layout, &sizes);
-	vmop_symtab_set_identity(symtab, identity_of(&sizes, file, &layout));
-	header->hash = hash_file(header, file, &layout);
-	memcpy(file, header, sizeof(*header));
-	*ret = (struct file_image){file, layout.end};
-	return true;
+	const struct vmop_mapped_layout *layout = &saving->layout;
+	saving->hash = (void *)(saving->start + layout->hashes_at);
+	saving->at = layout->parts_at[0];
+	write_spans(saving);
+	write_symbols(saving);
+	write_names(saving);
+	saving->header.hash = hash_file(&saving->header, saving->start, layout);
+	memcpy(saving->start, &saving->header, sizeof(saving->header));
+	vmop_cache_writer_put(&saving->writer, saving->start, layout->parts_at[0], 0);
+	return identity_of(&saving->header, saving->start, layout);
+}
+
+static void save(struct vmop_symbol_cache *cache, const struct vmop_symbol_cache_key *key,
+		 struct saving *saving, struct vmop_symtab *symtab)
+{
+	char name[VMOP_CACHE_NAME_BYTES];
+	if (!measure(saving, max_file_bytes(cache)))
+		return;
+	saving->start = malloc(saving->layout.parts_at[0]);
+	saving->pages = malloc(WRITTEN_BYTES);
+	if (!saving->start || !saving->pages)
+		return;
+	cache->has_saved = true;
+	name_file(key, name);
+	vmop_cache_writer_init(&saving->writer, cache->dir_fd, name);
+	vmop_symtab_set_identity(symtab, write_table(saving));
+	vmop_cache_writer_finish(&saving->writer);
+}
+
+bool vmop_symbol_cache_leaves_names(const struct vmop_symbol_cache *cache,
+				    const struct vmop_symbol_cache_key *key,
+				    const struct vmop_symtab *symtab)
+{
+	struct vmop_names_place place;
+	vmop_symtab_names(symtab, &place);
+	return key->is_file && place.len_bytes && place.len_bytes >= cache->min_image_names_bytes;
 }
 
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,
 			    const struct vmop_symbol_cache_key *key, bool is_partial,
 			    struct vmop_symtab *symtab)
 {
-	struct header header = {
-		.format = FORMAT,
-		.build_id_len_bytes = key->build_id.len_bytes,
-		.addresses = key->addresses,
-		.is_partial = is_partial,
-		.is_file = key->is_file,
-		.saved_s = now_s(),
+	struct saving saving = {
+		.symtab = symtab,
+		.header =
+			{
+				.format = FORMAT,
+				.build_id_len_bytes = key->build_id.len_bytes,
+				.addresses = key->addresses,
+				.is_partial = is_partial,
+				.is_file = key->is_file,
+				.saved_s = now_s(),
+			},
 	};
-	struct file_image file;
-	char name[VMOP_CACHE_NAME_BYTES];
 	if (cache->dir_fd < 0 || !key->build_id.len_bytes || vmop_mapped_symtab_of(symtab))
 		return;
-	memcpy(header.magic, magic, sizeof(magic));
-	memcpy(header.build_id, key->build_id.bytes, key->build_id.len_bytes);
-	if (!lay_out(symtab, &header, max_file_bytes(cache), &file))
-		return;
-	_cleanup_free_ char *bytes = file.bytes;
-	cache->has_saved = true;
-	name_file(key, name);
-	vmop_cache_file_replace(cache->dir_fd, name, file.bytes, file.len_bytes);
+	memcpy(saving.header.magic, magic, sizeof(magic));
+	memcpy(saving.header.build_id, key->build_id.bytes, key->build_id.len_bytes);
+	saving.names = vmop_symtab_names(symtab, &saving.place);
+	if (!vmop_symbol_cache_leaves_names(cache, key, symtab))
+		saving.place.len_bytes = 0;
+	saving.header.image_names_at = saving.place.len_bytes ? saving.place.at : 0;
+	saving.header.image_names_len_bytes = saving.place.len_bytes;
+	save(cache, key, &saving, symtab);
+	free(saving.names_bytes);
+	free(saving.start);
+	free(saving.pages);
 }

@@ -10,6 +10,8 @@
  * from a file that another user could have made, because such a file can bear the build-id of any
  * other one.
  *
+ * The names of a large table without a build-id stay in the image's file (image-names.h).
+ *
  * The file (struct header in the .c file): the header, then the table (mapped-symtab.h).
  * Byte order and widths are this machine's.
  *
@@ -37,6 +39,7 @@
 struct vmop_symbol_cache {
 	int dir_fd; /* -1: there is no cache */
 	uint64_t max_bytes;
+	size_t min_image_names_bytes; /* shorter string tables are copied */
 	bool has_saved;
 };
 
@@ -69,12 +72,18 @@ bool vmop_symbol_cache_key_of_file(const struct stat *st, bool addresses,
 				   struct vmop_symbol_cache_key *ret);
 
 /*
- * Set *ret to the kept table, or to NULL without a valid one. The caller owns *ret. The
- * only error is VMOP_ERROR_NO_MEMORY.
+ * Set *ret to the kept table, or to NULL without a valid one. image_fd is the file that a key with
+ * is_file was made of, else -1. The caller owns *ret and closes image_fd. The only error is
+ * VMOP_ERROR_NO_MEMORY.
  */
 struct vmop_error *vmop_symbol_cache_load(const struct vmop_symbol_cache *cache,
-					  const struct vmop_symbol_cache_key *key,
+					  const struct vmop_symbol_cache_key *key, int image_fd,
 					  struct vmop_symtab **ret);
+
+/* Return whether the cache leaves names of the table, which is in memory, in the image's file. */
+bool vmop_symbol_cache_leaves_names(const struct vmop_symbol_cache *cache,
+				    const struct vmop_symbol_cache_key *key,
+				    const struct vmop_symtab *symtab);
 
 /* Remove the table, which is damaged. */
 void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
@@ -82,7 +91,8 @@ void vmop_symbol_cache_remove(const struct vmop_symbol_cache *cache,
 
 /*
  * Keep a table, unless it comes from the cache. is_partial: it has only the symbols that a stripped
- * file has. The table then has its identity. Failures (a full disk, a table that is too large) are
+ * file has. With a key that has is_file, its names' place (vmop_symtab_names) is in that file. The
+ * table then has its identity. Failures (a full disk, a table that is too large) are
  * not reported: a cache may be without any table.
  */
 void vmop_symbol_cache_save(struct vmop_symbol_cache *cache,

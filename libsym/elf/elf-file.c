@@ -388,14 +388,22 @@ static bool is_in_file(const struct vmop_elf_file *elf, const GElf_Shdr *section
 struct vmop_error *vmop_elf_data_read(const struct vmop_elf_file *elf, const GElf_Shdr *section,
 				      struct vmop_elf_data *ret)
 {
+	return vmop_elf_data_read_roomy(elf, section, 0, ret);
+}
+
+struct vmop_error *vmop_elf_data_read_roomy(const struct vmop_elf_file *elf,
+					    const GElf_Shdr *section, size_t room_bytes,
+					    struct vmop_elf_data *ret)
+{
 	*ret = (struct vmop_elf_data){.budget = elf->budget};
 	if (!is_in_file(elf, section))
 		return NULL;
 	if (!vmop_sym_budget_take_read(elf->budget, section->sh_size) ||
-	    !vmop_sym_budget_take_memory(elf->budget, section->sh_size))
+	    !vmop_sym_budget_take_memory(elf->budget, section->sh_size + room_bytes))
 		return vmop_sym_budget_error(elf->budget, elf->path);
 	ret->len_bytes = (size_t)section->sh_size;
-	ret->bytes = malloc(ret->len_bytes + 1);
+	ret->room_bytes = room_bytes;
+	ret->bytes = malloc(ret->len_bytes + room_bytes + 1);
 	if (!ret->bytes || !vmop_elf_read_at(elf, section->sh_offset, ret->bytes, ret->len_bytes)) {
 		bool no_memory = !ret->bytes;
 		vmop_elf_data_deinit(ret);
@@ -408,10 +416,10 @@ struct vmop_error *vmop_elf_data_read(const struct vmop_elf_file *elf, const GEl
 void vmop_elf_data_deinit(struct vmop_elf_data *data)
 {
 	if (data->len_bytes)
-		vmop_sym_budget_give_memory(data->budget, data->len_bytes);
+		vmop_sym_budget_give_memory(data->budget, data->len_bytes + data->room_bytes);
 	free(data->bytes);
 	data->bytes = NULL;
-	data->len_bytes = 0;
+	data->len_bytes = data->room_bytes = 0;
 }
 
 void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf_file *elf,

@@ -89,8 +89,9 @@ bool vmop_elf_read_at(const struct vmop_elf_file *elf, uint64_t offset, void *re
  * freed.
  */
 struct vmop_elf_data {
-	char *bytes;	  /* NULL: none */
-	size_t len_bytes; /* without the NUL that is appended */
+	char *bytes;	   /* NULL: none */
+	size_t len_bytes;  /* without the NUL that is appended */
+	size_t room_bytes; /* of memory behind them, with the NUL */
 	struct vmop_sym_budget *budget;
 };
 
@@ -101,6 +102,11 @@ struct vmop_elf_data {
  */
 struct vmop_error *vmop_elf_data_read(const struct vmop_elf_file *elf, const GElf_Shdr *section,
 				      struct vmop_elf_data *ret);
+
+/* Do the same with room_bytes of memory behind the content, which are also charged. */
+struct vmop_error *vmop_elf_data_read_roomy(const struct vmop_elf_file *elf,
+					    const GElf_Shdr *section, size_t room_bytes,
+					    struct vmop_elf_data *ret);
 void vmop_elf_data_deinit(struct vmop_elf_data *data);
 
 /*
@@ -134,6 +140,16 @@ struct vmop_error *vmop_elf_table_load(struct vmop_elf_table *table, struct vmop
 bool vmop_elf_table_symbol(struct vmop_elf_table *table, size_t index, GElf_Sym *ret);
 bool vmop_elf_table_relocation(struct vmop_elf_table *table, size_t index, GElf_Rela *ret);
 bool vmop_elf_table_word(struct vmop_elf_table *table, size_t index, Elf32_Word *ret);
+
+/*
+ * Return the symbol at index as the file has it, in this machine's byte order, if it is in memory,
+ * or NULL. Both classes begin it with st_name.
+ */
+static inline const void *vmop_elf_table_peek(const struct vmop_elf_table *table, size_t index)
+{
+	bool is_read = index >= table->first && index - table->first < table->n_read;
+	return is_read ? table->entries + (index - table->first) * table->each_bytes : NULL;
+}
 
 /*
  * Convert an address to a file offset. Return false if no segment contains it, or only its .bss

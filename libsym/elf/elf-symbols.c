@@ -6,14 +6,14 @@
 
 #include "libutil/cleanup.h"
 
-/* A longer string is not taken for a name. The longest real C++ names have some 10 KiB. */
-#define MAX_NAME_BYTES 65536
-
 /*
  * Symbols may share the tails of their names. But if all symbols of a table shared one long name, a
  * small file would take comparisons of gigabytes.
  */
 #define MAX_SHARING 4
+
+/* The names of a PLT take less than this part of all: room for them saves a copy of the table. */
+#define ADDED_PART 8
 
 struct table {
 	const struct vmop_elf_file *elf, *layout;
@@ -29,16 +29,22 @@ static struct vmop_error *read_names(struct table *table, uint32_t index,
 {
 	const struct vmop_elf_file *elf = table->elf;
 	struct vmop_elf_data *data = &table->names_data;
-	struct vmop_error *err = vmop_elf_data_read(
-		elf, index < elf->n_sections ? &elf->sections[index] : NULL, data);
+	const GElf_Shdr *section = index < elf->n_sections ? &elf->sections[index] : NULL;
+	size_t room_bytes = section ? section->sh_size / ADDED_PART : 0;
+	struct vmop_error *err = vmop_elf_data_read_roomy(elf, section, room_bytes, data);
 	const char *last = data->bytes ? memrchr(data->bytes, '\0', data->len_bytes) : NULL;
 	table->names = data->bytes;
 	table->names_len_bytes = last ? (size_t)(last - data->bytes) + 1 : 0;
 	if (err || builder->n || !data->bytes)
 		return err;
 	/* The names are the largest part of a large file: adopt them instead of copying. */
-	vmop_symtab_builder_adopt_names(builder, vmop_steal(&data->bytes), data->len_bytes);
-	data->len_bytes = 0;
+	const struct vmop_names_place place = {
+		.at = section->sh_offset,
+		.len_bytes = elf->fd >= 0 ? data->len_bytes : 0,
+	};
+	vmop_symtab_builder_adopt_names(builder, vmop_steal(&data->bytes), data->len_bytes,
+					data->len_bytes + data->room_bytes, &place);
+	data->len_bytes = data->room_bytes = 0;
 	return NULL;
 }
 
@@ -82,15 +88,17 @@ static bool is_wanted(const GElf_Sym *symbol, const GElf_Shdr *section, const ch
 		      bool *ret_label)
 {
 	*ret_label = false;
-	if (symbol->st_shndx == SHN_UNDEF || !name[0])
+	if (symbol->st_shndx == SHN_UNDEF)
 		return false;
+	/* The name is read last: it is rarely in the processor's caches. */
 	switch (GELF_ST_TYPE(symbol->st_info)) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
-		return true;
+		return name[0];
 	case STT_NOTYPE:
 		*ret_label = symbol->st_size == 0;
-		return is_code(section) && !is_mapping_symbol(name) && strncmp(name, ".L", 2) != 0;
+		return is_code(section) && name[0] && !is_mapping_symbol(name) &&
+		       strncmp(name, ".L", 2) != 0;
 	default:
 		return false;
 	}
@@ -148,6 +156,13 @@ static bool place(const struct table *table, const GElf_Sym *symbol, const GElf_
 	return true;
 }
 
+size_t vmop_elf_name_len(const char *name, size_t with_version_bytes)
+{
+	const char *version =
+		with_version_bytes ? memchr(name + 1, '@', with_version_bytes - 1) : NULL;
+	return version ? (size_t)(version - name) : with_version_bytes;
+}
+
 static struct vmop_error *add_one(const struct table *table, const GElf_Sym *symbol,
 				  Elf32_Word wide_index, struct vmop_symtab_builder *builder)
 {
@@ -161,21 +176,19 @@ static struct vmop_error *add_one(const struct table *table, const GElf_Sym *sym
 	    !place(table, symbol, section, &offset, &left_bytes))
 		return NULL;
 
-	size_t name_len_bytes = strnlen(name, MAX_NAME_BYTES);
-	if (name_len_bytes == MAX_NAME_BYTES)
+	size_t name_len_bytes = strnlen(name, VMOP_ELF_MAX_NAME_BYTES);
+	if (name_len_bytes == VMOP_ELF_MAX_NAME_BYTES)
 		return NULL;
 	if (!vmop_sym_budget_take_steps(table->elf->budget, name_len_bytes / 64))
 		return vmop_sym_budget_error(table->elf->budget, table->elf->path);
-	const char *version = memchr(name + 1, '@', name_len_bytes - 1);
-	if (version)
-		name_len_bytes = (size_t)(version - name);
 	const struct vmop_symbol found = {
 		.offset = offset,
 		.len_bytes = symbol->st_size,
 		.name = name,
 		.type = type_letter(symbol),
 	};
-	return vmop_symtab_builder_add(builder, &found, name_len_bytes, left_bytes, label);
+	return vmop_symtab_builder_add(builder, &found, vmop_elf_name_len(name, name_len_bytes),
+				       left_bytes, label);
 }
 
 /* Return the wide index of the symbol at index, or 0. */
@@ -185,6 +198,19 @@ static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, siz
 	if (symbol->st_shndx == SHN_XINDEX && index < table->wide_indices.n)
 		vmop_elf_table_word(&table->wide_indices, index, &wide_index);
 	return wide_index;
+}
+
+/* Fetch the name of a symbol that is read soon. */
+static void fetch_name(const struct table *table, size_t index)
+{
+	const size_t ahead = 12;
+	const void *at = vmop_elf_table_peek(&table->symbols, index + ahead);
+	Elf32_Word name;
+	if (!at)
+		return;
+	memcpy(&name, at, sizeof(name));
+	if (name < table->names_len_bytes)
+		__builtin_prefetch(table->names + name);
 }
 
 static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builder *builder)
@@ -201,6 +227,7 @@ static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builde
 			break;
 		if (!vmop_elf_table_symbol(&table->symbols, i, &symbol))
 			break;
+		fetch_name(table, i);
 		err = add_one(table, &symbol, wide_index_of(table, &symbol, i), builder);
 		if (!err && (builder->names_used_bytes - names_before) / MAX_SHARING >
 				    table->names_len_bytes)

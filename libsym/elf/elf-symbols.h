@@ -3,6 +3,8 @@
 #ifndef VMOP_LIBSYM_ELF_ELF_SYMBOLS_H
 #define VMOP_LIBSYM_ELF_ELF_SYMBOLS_H
 
+#include <stddef.h>
+
 #include "libsym/elf/elf-file.h"
 #include "libsym/symtab-builder.h"
 
@@ -18,6 +20,12 @@
 struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf_file *elf, uint32_t table_type,
 					const struct vmop_elf_file *layout,
 					struct vmop_symtab_builder *builder);
+
+/* A longer string is not taken for a name. The longest real C++ names have some 10 KiB. */
+#define VMOP_ELF_MAX_NAME_BYTES 65536
+
+/* Return the length of a name of that many bytes without its version. */
+size_t vmop_elf_name_len(const char *name, size_t with_version_bytes);
 
 /*
  * Add the symbols that a stripped file still has: .dynsym, and the mini debug info that completes

@@ -257,27 +257,89 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return arrangement->reverse ? -result : result;
 }
 
-/* A row by what most reports sort by. Rows are large, and their counts far from one another. */
+/*
+ * A row by what most reports sort by, in ascending order of the last word first. Rows are large,
+ * and their counts far from one another.
+ */
 struct sort_key {
-	uint64_t weight_events, samples, address;
-	uint32_t group; /* its place in the order of groups */
+	/* The address, the place of its group in their order, and the complements of its counts. */
+	uint64_t address, group, samples, weight_events;
 	uint32_t row;
 };
 
-static int compare_keys(const void *a, const void *b, void *arg)
+enum { N_KEY_WORDS = 4, DIGIT_BITS = 11, N_DIGITS = 1 << DIGIT_BITS };
+
+static uint64_t key_word(const struct sort_key *key, unsigned word)
 {
-	const struct sort_key *x = a, *y = b;
-	int result = compare_numbers(y->weight_events, x->weight_events);
-	if (!result)
-		result = compare_numbers(y->samples, x->samples);
-	if (!result)
-		result = compare_numbers(x->group, y->group);
-	if (!result)
-		result = compare_numbers(x->address, y->address);
-	if (result)
-		return result;
+	switch (word) {
+	case 0:
+		return key->address;
+	case 1:
+		return key->group;
+	case 2:
+		return key->samples;
+	default:
+		return key->weight_events;
+	}
+}
+
+static bool is_tie(const struct sort_key *a, const struct sort_key *b)
+{
+	return a->weight_events == b->weight_events && a->samples == b->samples &&
+	       a->group == b->group && a->address == b->address;
+}
+
+static int compare_rows_of_keys(const void *a, const void *b, void *arg)
+{
 	const struct vmop_row *rows = ((const struct order *)arg)->result->rows;
-	return compare_rows(&rows[x->row], &rows[y->row], arg);
+	return compare_rows(&rows[((const struct sort_key *)a)->row],
+			    &rows[((const struct sort_key *)b)->row], arg);
+}
+
+/* Do one pass of a radix sort: stable, by a digit of a word. */
+static void sort_by_digit(const struct sort_key *from, struct sort_key *to, size_t n, unsigned word,
+			  unsigned shift)
+{
+	uint32_t next[N_DIGITS] = {0}, begin = 0;
+	for (size_t i = 0; i < n; i++)
+		next[key_word(&from[i], word) >> shift & (N_DIGITS - 1)]++;
+	for (size_t i = 0; i < N_DIGITS; i++) {
+		uint32_t count = next[i];
+		next[i] = begin;
+		begin += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[next[key_word(&from[i], word) >> shift & (N_DIGITS - 1)]++] = from[i];
+}
+
+/* Sort keys, with room for as many; the result is in one of both. Ties stay in their order. */
+static struct sort_key *sort_words(struct sort_key *keys, struct sort_key *room, size_t n)
+{
+	for (unsigned word = 0; word < N_KEY_WORDS; word++) {
+		uint64_t varying = 0; /* the bits that are not the same in all keys */
+		for (size_t i = 1; i < n; i++)
+			varying |= key_word(&keys[i], word) ^ key_word(&keys[0], word);
+		for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+			if (!(varying >> shift & (N_DIGITS - 1)))
+				continue;
+			sort_by_digit(keys, room, n, word, shift);
+			struct sort_key *sorted = room;
+			room = keys;
+			keys = sorted;
+		}
+	}
+	return keys;
+}
+
+static void sort_ties(struct sort_key *keys, size_t n, struct order *order)
+{
+	for (size_t first = 0, last; first < n; first = last) {
+		for (last = first + 1; last < n && is_tie(&keys[first], &keys[last]);)
+			last++;
+		if (last - first > 1)
+			qsort_r(keys + first, last - first, sizeof(*keys), compare_rows_of_keys,
+				order);
+	}
 }
 
 static int compare_groups(const void *a, const void *b, void *arg)
@@ -307,7 +369,7 @@ static struct vmop_error *sort_by_keys(struct vmop_result *result, struct order 
 {
 	size_t n = result->n_rows;
 	_cleanup_free_ uint32_t *ranks = NULL;
-	_cleanup_free_ struct sort_key *keys = malloc((n + 1) * sizeof(*keys));
+	_cleanup_free_ struct sort_key *keys = malloc((2 * n + 1) * sizeof(*keys));
 	_cleanup_free_ struct vmop_row *sorted = malloc((n + 1) * sizeof(*sorted));
 	struct vmop_error *err =
 		keys && sorted ? rank_groups(&result->groups, &ranks) : &vmop_error_no_memory;
@@ -315,13 +377,20 @@ static struct vmop_error *sort_by_keys(struct vmop_result *result, struct order 
 		return err;
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_row *row = &result->rows[i];
-		keys[i] = (struct sort_key){row->counts->weight_events, row->counts->samples,
-					    row->address, ranks[row->group - result->groups.items],
-					    (uint32_t)i};
+		keys[i] = (struct sort_key){
+			.address = row->address,
+			.group = ranks[row->group - result->groups.items],
+			.samples = ~row->counts->samples,
+			.weight_events = ~row->counts->weight_events,
+			.row = (uint32_t)i,
+		};
 	}
-	qsort_r(keys, n, sizeof(*keys), compare_keys, order);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = result->rows[keys[i].row];
+	struct sort_key *in_order = sort_words(keys, keys + n, n);
+	sort_ties(in_order, n, order);
+	for (size_t i = 0; i < n; i++) {
+		__builtin_prefetch(&result->rows[in_order[i + 8 < n ? i + 8 : i].row]);
+		sorted[i] = result->rows[in_order[i].row];
+	}
 	struct vmop_row *unsorted = result->rows;
 	result->rows = vmop_steal(&sorted);
 	free(unsorted);

@@ -190,10 +190,12 @@ void vmop_report_values(const struct vmop_sheet *sheet, size_t row_number, size_
 			? NULL
 			: &report->result->details[row->first_detail + detail_number];
 	const struct vmop_count *counts = detail ? detail->counts : row->counts;
-	/* Counts and names are not in the order of the rows. */
+	/* Counts, names and symbols are not in the order of the rows. */
 	const struct vmop_row *ahead = row_ahead(report->result, row_number);
 	__builtin_prefetch(ahead->counts);
 	__builtin_prefetch(ahead->name);
+	if (ahead->symbol)
+		__builtin_prefetch(&ahead->symbol->type);
 	read_counts(report, row, counts);
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];

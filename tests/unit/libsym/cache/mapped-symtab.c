@@ -84,7 +84,8 @@ static void copy_table(const struct vmop_symtab *table, struct copy *ret)
 		names_at += strlen(symbols[i].name) + 1;
 	}
 	write_hashes(&copy);
-	assert_null(vmop_mapped_symtab_create(copy.start, &copy.layout, &copy.sizes, &copy.symtab));
+	assert_null(vmop_mapped_symtab_create(copy.start, &copy.layout, &copy.sizes, NULL,
+					      &copy.symtab));
 	*ret = copy;
 }
 

@@ -21,7 +21,7 @@ static const struct vmop_symbol_cache_key key = {{20, "0123456789abcdefghij"}, f
 #define FILE_NAME "303132333435363738396162636465666768696a"
 
 /* Positions in the file's header. */
-enum { FORMAT_AT = 8, PARTIAL_AT = 34, SAVED_AT = 48, HASH_AT = 56, HEADER_BYTES = 72 };
+enum { FORMAT_AT = 8, PARTIAL_AT = 34, SAVED_AT = 48, HASH_AT = 56, HEADER_BYTES = 88 };
 
 /* With 20 symbols: the hash covers the first offset and three hashes of pages. */
 enum { PARTS_AT = HEADER_BYTES + 4 * 8 };
@@ -83,7 +83,7 @@ static void keep(unsigned n, bool is_partial)
 static bool is_kept(void)
 {
 	struct vmop_symtab *loaded = NULL;
-	assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &key, -1, &loaded));
 	bool kept = loaded;
 	vmop_symtab_destroy(loaded);
 	return kept;
@@ -97,7 +97,7 @@ static void a_table_comes_back(void **state)
 		struct vmop_symtab *table = make_table(n, n), *loaded = NULL;
 		assert_int_equal(vmop_symtab_identity(table), 0);
 		vmop_symbol_cache_save(&cache, &key, false, table);
-		assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+		assert_null(vmop_symbol_cache_load(&cache, &key, -1, &loaded));
 		assert_non_null(loaded);
 		assert_equal(table, loaded);
 		assert_int_equal(vmop_symtab_identity(loaded), vmop_symtab_identity(table));
@@ -132,11 +132,11 @@ static void a_loaded_table_is_not_saved(void **state)
 	struct vmop_symbol_cache_key other = key;
 	other.addresses = true;
 	keep(10, false);
-	assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &key, -1, &loaded));
 	assert_non_null(loaded);
 	vmop_symbol_cache_save(&cache, &other, false, loaded);
 	vmop_symtab_destroy(loaded);
-	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &other, -1, &loaded));
 	assert_null(loaded);
 }
 
@@ -155,17 +155,17 @@ static void keys_do_not_mix(void **state)
 	struct vmop_symtab *loaded = NULL;
 	keep(10, false);
 	other.addresses = true;
-	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &other, -1, &loaded));
 	assert_null(loaded);
 	other.addresses = false;
 	other.build_id.bytes[3]++;
-	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &other, -1, &loaded));
 	assert_null(loaded);
 	/* A file under the name of another key. */
 	assert_int_equal(renameat(cache.dir_fd, FILE_NAME, cache.dir_fd, FILE_NAME ".addr"), 0);
 	other = key;
 	other.addresses = true;
-	assert_null(vmop_symbol_cache_load(&cache, &other, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &other, -1, &loaded));
 	assert_null(loaded);
 }
 
@@ -197,14 +197,130 @@ static void files_have_keys(void **state)
 	/* A build-id of the same bytes is another key. */
 	struct vmop_symtab *table = make_table(10, 0), *loaded = NULL;
 	vmop_symbol_cache_save(&cache, &again, false, table);
-	assert_null(vmop_symbol_cache_load(&cache, &again, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &again, -1, &loaded));
 	assert_non_null(loaded);
 	assert_equal(table, loaded);
 	vmop_symtab_destroy(loaded);
 	again.is_file = false;
-	assert_null(vmop_symbol_cache_load(&cache, &again, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &again, -1, &loaded));
 	assert_null(loaded);
 	vmop_symtab_destroy(table);
+}
+
+/* The string table of an image's file, behind another byte, and functions that have its names. */
+static const char image_strings[] = "\0zero\0one@@V1\0two\0four";
+static const char *const image_symbols[] = {"zero", "one", "two", "added@plt", "four"};
+
+/* Make the file, and return its descriptor and its key. */
+static int make_image(struct vmop_symbol_cache_key *ret)
+{
+	char path[sizeof(dir) + 16];
+	snprintf(path, sizeof(path), "%s/image", dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct stat st;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(write(fd, image_strings, sizeof(image_strings)), sizeof(image_strings));
+	assert_int_equal(futimens(fd, past), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(unlink(path), 0);
+	vmop_symbol_cache_key_of_file(&st, false, ret);
+	return fd;
+}
+
+/* Return the table of such a file. One name is not in it. */
+static struct vmop_symtab *make_image_table(void)
+{
+	enum { N = sizeof(image_symbols) / sizeof(*image_symbols) };
+	struct vmop_symbol *symbols = calloc(N, sizeof(*symbols));
+	char *names = malloc(sizeof(image_strings) + 16);
+	const struct vmop_names_place place = {1, sizeof(image_strings)};
+	struct vmop_symtab *table = NULL;
+	memcpy(names, image_strings, sizeof(image_strings));
+	names[9] = '\0'; /* the version is cut off */
+	strcpy(names + sizeof(image_strings), "added@plt");
+	static const size_t at[] = {1, 6, 14, sizeof(image_strings), 18};
+	for (unsigned i = 0; i < N; i++)
+		symbols[i] = (struct vmop_symbol){16 * i, 16, names + at[i], 't'};
+	assert_null(vmop_symtab_create(symbols, N, names, &table));
+	vmop_symtab_set_names_place(table, &place);
+	return table;
+}
+
+static struct vmop_symtab *remake_image(void *arg)
+{
+	++*(unsigned *)arg;
+	return make_image_table();
+}
+
+/* Look all names of a table up, from the last one. Return how often it was made again. */
+static unsigned look_up_image(struct vmop_symtab *loaded)
+{
+	unsigned n = 0;
+	vmop_mapped_symtab_set_remake(vmop_mapped_symtab_of(loaded), remake_image, &n);
+	for (size_t i = sizeof(image_symbols) / sizeof(*image_symbols); i-- > 0;) {
+		const struct vmop_symbol *symbol = vmop_symtab_find(loaded, 16 * i + 3);
+		assert_non_null(symbol);
+		assert_string_equal(symbol->name, image_symbols[i]);
+		assert_int_equal(symbol->type, 't');
+	}
+	return n;
+}
+
+/* Names stay in the file that the key is of. Where it changes, the table is made again. */
+static void names_stay_in_the_image(void **state)
+{
+	(void)state;
+	struct vmop_symbol_cache_key image_key;
+	struct vmop_symtab *table = make_image_table(), *loaded = NULL;
+	int fd = make_image(&image_key);
+	cache.min_image_names_bytes = 1;
+	vmop_symbol_cache_save(&cache, &image_key, false, table);
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, -1, &loaded));
+	assert_null(loaded); /* needs the file */
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, fd, &loaded));
+	assert_non_null(loaded);
+	assert_int_equal(vmop_symtab_identity(loaded), vmop_symtab_identity(table));
+	assert_int_equal(look_up_image(loaded), 0);
+	assert_equal(table, loaded); /* reads all names at once */
+	vmop_symtab_destroy(loaded);
+
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, fd, &loaded));
+	assert_non_null(loaded);
+	assert_equal(table, loaded);
+	assert_int_equal(look_up_image(loaded), 0);
+	vmop_symtab_destroy(loaded);
+
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, fd, &loaded));
+	assert_non_null(loaded);
+	assert_int_equal(pwrite(fd, "n", 1, 4), 1); /* changes its time */
+	assert_int_equal(look_up_image(loaded), 1);
+	vmop_symtab_destroy(loaded);
+
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, fd, &loaded));
+	assert_non_null(loaded);
+	assert_int_equal(ftruncate(fd, 3), 0);
+	assert_int_equal(look_up_image(loaded), 1);
+	assert_equal(table, loaded);
+	vmop_symtab_destroy(loaded);
+
+	/* Short string tables are copied, and so are all of files that are known by build-id. */
+	cache.min_image_names_bytes = sizeof(image_strings) + 1;
+	vmop_symbol_cache_save(&cache, &image_key, false, table);
+	assert_null(vmop_symbol_cache_load(&cache, &image_key, -1, &loaded));
+	assert_non_null(loaded);
+	assert_equal(table, loaded);
+	vmop_symtab_destroy(loaded);
+	cache.min_image_names_bytes = 1;
+	vmop_symbol_cache_save(&cache, &key, false, table);
+	assert_null(vmop_symbol_cache_load(&cache, &key, -1, &loaded));
+	assert_non_null(loaded);
+	assert_equal(table, loaded);
+	vmop_symtab_destroy(loaded);
+	vmop_symbol_cache_remove(&cache, &image_key);
+	vmop_symtab_destroy(table);
+	close(fd);
 }
 
 /* Return the table of keep(20, ...), as a program does that finds damage. */
@@ -219,7 +335,7 @@ static unsigned count_remakes(void)
 {
 	struct vmop_symtab *loaded = NULL, *expected = make_table(20, 1);
 	unsigned n = 0;
-	assert_null(vmop_symbol_cache_load(&cache, &key, &loaded));
+	assert_null(vmop_symbol_cache_load(&cache, &key, -1, &loaded));
 	assert_non_null(loaded);
 	vmop_mapped_symtab_set_remake(vmop_mapped_symtab_of(loaded), remake, &n);
 	for (uint64_t offset = 0; offset < 200; offset++) {
@@ -362,7 +478,7 @@ static bool race(unsigned seed)
 		size_t n = 0;
 		vmop_symbol_cache_save(&cache, &key, false, table);
 		vmop_symtab_destroy(table);
-		if (vmop_symbol_cache_load(&cache, &key, &loaded) || !loaded)
+		if (vmop_symbol_cache_load(&cache, &key, -1, &loaded) || !loaded)
 			return false;
 		vmop_symtab_symbols(loaded, &n);
 		vmop_symtab_destroy(loaded);
@@ -400,6 +516,7 @@ int main(void)
 		TEST(a_removed_table_is_missing),
 		TEST(keys_do_not_mix),
 		TEST(files_have_keys),
+		TEST(names_stay_in_the_image),
 		TEST(damage_is_found),
 		TEST(a_partial_table_expires),
 		TEST(other_formats_count_as_missing),
