@@ -305,7 +305,9 @@ static void test_many_culprits(void **state)
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
 	}
-	assert_true(is_near(sum_ns, sums[0].by_guest, 0, 0));
+	print_message("# %.6f ms for these guests, of %.6f for any\n", (double)sum_ns / 1e6,
+		      (double)sums[0].by_guest / 1e6);
+	assert_true(is_near(sum_ns, sums[0].by_guest, 0.01, wall_ns));
 }
 
 /* A thread that sleeps outside of KVM. */
