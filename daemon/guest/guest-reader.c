@@ -62,6 +62,7 @@ struct vmop_guest_reader {
 	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel runs */
 	uint64_t uncertain_limit_ns;
+	bool was_seen_running; /* the kernel; see is_complete */
 	char *error;
 };
 
@@ -90,6 +91,7 @@ static void forget_kernel(struct vmop_guest_reader *reader)
 	reader->vcpus = NULL;
 	reader->n_vcpus = 0;
 	reader->uncertain_since_ns = 0;
+	reader->was_seen_running = false;
 }
 
 static struct vmop_error *find_kernel(struct vmop_guest_reader *reader)
@@ -103,6 +105,14 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 {
 	return a->text_start == b->text_start && a->text_gpa == b->text_gpa &&
 	       !strcmp(a->banner, b->banner);
+}
+
+/* Return whether as much of the same kernel was found as before. */
+static bool is_as_complete(const struct vmop_guest_kernel_info *a,
+			   const struct vmop_guest_kernel_info *b)
+{
+	return a->has_processes == b->has_processes && a->symbols == b->symbols &&
+	       a->cpus == b->cpus;
 }
 
 /*
@@ -131,7 +141,8 @@ static struct vmop_error *take_kernel(struct vmop_guest_reader *reader)
 	if (err)
 		return err;
 	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(reader->opener.guest);
-	if (reader->code && is_same_kernel(&reader->code->kernel, found)) {
+	if (reader->code && is_same_kernel(&reader->code->kernel, found) &&
+	    is_as_complete(&reader->code->kernel, found)) {
 		/* The guest was only paused. */
 		if (reader->stripped_generation == reader->code->generation)
 			vmop_guest_drop_symbols(reader->opener.guest);
@@ -176,13 +187,29 @@ static void search(struct vmop_guest_reader *reader, uint64_t now_ns)
 		2 * reader->retry_ns < LAST_RETRY_NS ? 2 * reader->retry_ns : LAST_RETRY_NS;
 }
 
-/* Return whether the known kernel still runs; if not, schedule a search. */
+/*
+ * Return whether all of a kernel that runs was there when it was found. The memory of a guest that
+ * is on its way from another host, or out of a file, is filled before the guest runs, and a kernel
+ * can be found in it when other parts, like its BTF, are still missing. So one that stood still, or
+ * seems to lack its processes, is searched once more as soon as it runs.
+ */
+static bool is_complete(struct vmop_guest_reader *reader)
+{
+	bool may_lack_parts = reader->uncertain_since_ns || !reader->code->kernel.has_processes;
+	bool was_seen_running = reader->was_seen_running;
+	reader->was_seen_running = true;
+	return was_seen_running || !may_lack_parts;
+}
+
+/* Return whether the known kernel still runs, and is complete; if not, schedule a search. */
 static bool still_runs(struct vmop_guest_reader *reader, uint64_t now_ns)
 {
 	switch (vmop_guest_kernel_state(reader->opener.guest)) {
 	case VMOP_GUEST_KERNEL_CURRENT:
-		reader->uncertain_since_ns = 0;
 		reader->uncertain_limit_ns = FIRST_UNCERTAIN_NS;
+		if (!is_complete(reader))
+			break;
+		reader->uncertain_since_ns = 0;
 		return true;
 	case VMOP_GUEST_KERNEL_UNCERTAIN:
 		if (!reader->uncertain_since_ns)
@@ -357,14 +384,15 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 	if (wishes->taken_generation == reader->code->generation &&
 	    wishes->taken_generation != reader->stripped_generation)
 		is_news |= drop_symbols(reader);
-	bool is_list_due = now_ns >= reader->snapshot_due_ns;
-	if (reader->code->kernel.has_processes && (is_list_due || now_ns >= reader->check_due_ns)) {
+	bool has_processes = reader->code->kernel.has_processes;
+	bool is_list_due = has_processes && now_ns >= reader->snapshot_due_ns;
+	if (is_list_due || now_ns >= reader->check_due_ns) {
 		if (!is_news && !still_runs(reader, now_ns))
 			return true;
 		reader->check_due_ns = now_ns + options->snapshot_ns;
 	}
 	is_news |= is_new_session;
-	if (reader->code->kernel.has_processes && is_list_due) {
+	if (is_list_due) {
 		snapshot(reader);
 		reader->listed_ns = now_ns;
 		reader->snapshot_due_ns =
@@ -378,7 +406,7 @@ bool vmop_guest_reader_update(struct vmop_guest_reader *reader,
 	}
 	if (wishes->wants_stacks || reader->sampler)
 		is_news |= read_orc_tables(reader, wishes);
-	if (reader->code->kernel.has_processes && now_ns >= reader->reading_due_ns) {
+	if (has_processes && now_ns >= reader->reading_due_ns) {
 		read_vcpus(reader, wishes->has_contexts);
 		reader->reading_due_ns =
 			now_ns + options->reading_ns * (wishes->has_contexts ? RARE_READINGS : 1);

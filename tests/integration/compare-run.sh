@@ -19,6 +19,12 @@ nothing_left() {
 	if [ -n "$pid" ]; then
 		wait_gone "$pid"
 	fi
+	# One that was killed needs a CPU to end, and vmopcompare does not wait for what is not its child.
+	tries=0
+	while pgrep -f "^sleep $nap" >/dev/null && [ $tries -lt 100 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
 	is "commands left behind" "$(pgrep -fc "^sleep $nap" || true)" -eq 0
 }
 

@@ -30,6 +30,9 @@ static struct vmop_guest_watch *watch;
 
 static unsigned reading_ms = 5;
 
+static bool is_incomplete; /* RAM lacks the first bytes of the kernel's BTF */
+#define MISSING_BYTES 64
+
 static void begin_watch(void)
 {
 	const struct vmop_guest_watch_options options = {.cpu_permille = 1000,
@@ -50,6 +53,8 @@ static void begin_with(int flags)
 			-1, 0);
 	assert_true(made.ram != MAP_FAILED);
 	memcpy(made.ram, made_ram, SYNTHETIC_RAM_BYTES);
+	if (is_incomplete)
+		memset(synthetic_at(&made, made.btf), 0, MISSING_BYTES);
 	vmm = vmm_begin();
 	begin_watch();
 }
@@ -58,6 +63,16 @@ static int begin_shared(void **state)
 {
 	(void)state;
 	begin_with(MAP_SHARED);
+	return 0;
+}
+
+/* The kernel is in RAM, but not all of it: the guest is on its way from another host. */
+static int begin_incomplete(void **state)
+{
+	(void)state;
+	is_incomplete = true;
+	begin_with(MAP_SHARED);
+	is_incomplete = false;
 	return 0;
 }
 
@@ -326,6 +341,51 @@ static void symbols_are_dropped_after_they_were_copied(void **state)
 static bool is_without_kernel(const struct vmop_guest_view *view)
 {
 	return !view->code && view->error && !strcmp(view->state, "no kernel found");
+}
+
+static bool has_only_symbols(const struct vmop_guest_view *view)
+{
+	return image(view, "[kernel]") && image(view, "[kernel]")->symbols && !view->tasks;
+}
+
+static void let_clock_run(void)
+{
+	synthetic_put_u64(&made, made.jiffies, synthetic_get_u64(&made, made.jiffies) + 1);
+}
+
+/* A kernel that was found before all of it had come has its processes once it runs. */
+static void a_guest_that_comes_is_completed(void **state)
+{
+	(void)state;
+	struct vmop_guest_view *first = wait_for(has_only_symbols);
+	size_t at = (size_t)(synthetic_at(&made, made.btf) - made.ram);
+	memcpy(made.ram + at, made_ram + at, MISSING_BYTES);
+	let_clock_run();
+	struct vmop_guest_view *second = wait_for(has_all);
+	assert_true(second->code->generation > first->code->generation);
+	assert_int_equal(vmop_guest_snapshot_count(second->tasks->snapshot), SYNTHETIC_PROCESSES);
+	vmop_guest_view_unref(first);
+	vmop_guest_view_unref(second);
+}
+
+/* One that has no processes for good is searched once more, and stays as it is. */
+static void a_kernel_without_processes_stays(void **state)
+{
+	(void)state;
+	struct vmop_guest_view *first = wait_for(has_only_symbols), *later = NULL;
+	for (unsigned i = 0; i < 20; i++) {
+		let_clock_run();
+		poll(NULL, 0, 30);
+		vmop_guest_view_unref(later);
+		later = vmop_guest_watch_view(watch, present);
+		assert_true(has_only_symbols(later));
+	}
+	assert_true(later->code->generation == first->code->generation);
+	/* It is noticed when it has gone. */
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	vmop_guest_view_unref(wait_for(is_without_kernel));
+	vmop_guest_view_unref(first);
+	vmop_guest_view_unref(later);
 }
 
 /* A reset, after which another kernel boots. */
@@ -628,6 +688,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_guest_is_read, begin_private, end),
 		cmocka_unit_test_setup_teardown(symbols_are_dropped_after_they_were_copied,
 						begin_shared, end),
+		cmocka_unit_test_setup_teardown(a_guest_that_comes_is_completed, begin_incomplete,
+						end),
+		cmocka_unit_test_setup_teardown(a_kernel_without_processes_stays, begin_incomplete,
+						end),
 		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
 		cmocka_unit_test_setup_teardown(unwind_tables_follow_the_code, begin_shared, end),
 		cmocka_unit_test_setup_teardown(requests_for_tables_are_answered, begin_private,
