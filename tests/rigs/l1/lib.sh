@@ -145,7 +145,7 @@ wait_moved() {
 	until grep -q 'Migration status: completed' "/tmp/guests/$1/monitor"; do
 		if [ "$(up_s)" -ge $end_s ] || grep -q 'Migration status: failed' "/tmp/guests/$1/monitor"; then
 			grep -a 'Migration status' "/tmp/guests/$1/monitor" || true
-			tail -n 5 "/tmp/guests/$1/qemu.log"
+			tail -n 5 /tmp/guests/*/qemu.log # the other side has the reason
 			fail "guest $1 did not move"
 		fi
 		monitor "$1" info migrate
