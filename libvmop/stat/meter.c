@@ -93,7 +93,7 @@ static struct vmop_error *print_total(const struct meter_run *run)
 	struct vmop_stat_times times = {0};
 	if (run->settings->interval_ms)
 		return NULL;
-	/* What is counted is not the command's alone. */
+	/* The counts are of all programs, while the command ran. */
 	if (asprintf(&what, command ? "%s, while '%s' ran" : "%s", run->meter->what,
 		     command ? command[0] : "") < 0) {
 		what = NULL;

@@ -19,7 +19,7 @@ nothing_left() {
 	if [ -n "$pid" ]; then
 		wait_gone "$pid"
 	fi
-	# One that was killed needs a CPU to end, and vmopcompare does not wait for what is not its child.
+	# A killed command needs a CPU to end, and vmopcompare waits only for its own children.
 	tries=0
 	while pgrep -f "^sleep $nap" >/dev/null && [ $tries -lt 100 ]; do
 		sleep 0.1
