@@ -243,31 +243,32 @@ static const char *setup_key(int key)
 	return NULL;
 }
 
+/* Take an option of the set-up. Return false for any other option. */
+static bool take_setup(struct arguments *arguments, int key, const char *arg,
+		       struct argp_state *state)
+{
+	const char *changed = key == CONTROL_KEY_ROTATE ? "rotate" : setup_key(key);
+	const char *left_out = key == KEY_OFF_CPU ? OFF_CPU_DEFAULT : "on";
+	if (key == 'c')
+		set_callgraph(arguments, arg, state);
+	else if (changed)
+		add_change(arguments, changed, arg ? arg : left_out);
+	return changed;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct control_request *request = &arguments->request;
 	const struct control_action *action = control_action_find(key);
-	if (key == CONTROL_KEY_ROTATE && arg) {
-		add_change(arguments, "rotate", arg);
-		return 0;
-	}
-	if (action && action->name) {
+	if (action && action->name && !(key == CONTROL_KEY_ROTATE && arg)) {
 		set_action(request, action);
 		if (action->arg)
 			request->name = arg;
 		return 0;
 	}
-	const char *changed = setup_key(key);
-	if (key == 'c') {
-		set_callgraph(arguments, arg, state);
+	if (take_setup(arguments, key, arg, state))
 		return 0;
-	}
-	if (changed) {
-		const char *left_out = key == KEY_OFF_CPU ? OFF_CPU_DEFAULT : "on";
-		add_change(arguments, changed, arg ? arg : left_out);
-		return 0;
-	}
 	switch (key) {
 	case KEY_DURATION:
 		if (!vmop_parse_duration_ns(arg, &request->duration_ns) || !request->duration_ns)

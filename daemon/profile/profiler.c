@@ -237,9 +237,11 @@ static struct vmop_error *create_waits(struct vmop_profiler *profiler,
 	return err;
 }
 
-static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
-					const struct vmop_profiler_options *options)
+/* Prepare the images, tasks and processes of this machine, or of the recorded one. */
+static struct vmop_error *init_host(struct vmop_profiler *profiler,
+				    const struct vmop_profiler_options *options)
 {
+	bool separates_threads = options->setup->separate & VMOP_SETUP_SEPARATE_THREAD;
 	if (!options->is_replay) {
 		profiler->root = strdup(options->proc_root ? options->proc_root : "");
 		if (!profiler->root)
@@ -250,41 +252,43 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)
 		return err;
-	profiler->keeps_tasks =
-		options->keeps_tasks || options->setup->separate & VMOP_SETUP_SEPARATE_THREAD;
+	profiler->keeps_tasks = options->keeps_tasks || separates_threads;
 	profiler->wants_context = vmop_setup_wants_guest_context(options->setup);
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
-				  &profiler->tasks,
-				  options->setup->separate & VMOP_SETUP_SEPARATE_THREAD);
+				  &profiler->tasks, separates_threads);
 	if (!err && profiler->root)
 		err = vmop_proc_text_create(&profiler->proc_text);
 	profiler->processes.proc_text = profiler->proc_text;
 	profiler->processes.reader_nice = options->setup->nice;
-	if (!err)
-		err = vmop_domain_patterns_init(&profiler->passive, options);
+	return err;
+}
+
+/* Prepare the domains, and the provider that finds them. */
+static struct vmop_error *init_domains(struct vmop_profiler *profiler,
+				       const struct vmop_profiler_options *options)
+{
+	struct vmop_error *err = vmop_domain_patterns_init(&profiler->passive, options);
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, options->given_uuid,
 					&profiler->images, &profiler->processes,
 					&profiler->passive);
-	if (!err) {
-		profiler->domains.goes_on = options->goes_on;
-		profiler->domains.is_read_elsewhere = options->is_read_elsewhere;
-	}
-	if (!err)
-		err = vmop_domain_provider_create(options, profiler->source, &profiler->domains,
-						  &profiler->provider);
-	if (!err)
-		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
+	if (err)
+		return err;
+	profiler->domains.goes_on = options->goes_on;
+	profiler->domains.is_read_elsewhere = options->is_read_elsewhere;
+	return vmop_domain_provider_create(options, profiler->source, &profiler->domains,
+					   &profiler->provider);
+}
+
+/* Read the symbols of the host's kernel, and find its vDSO. */
+static struct vmop_error *init_kernel(struct vmop_profiler *profiler,
+				      const struct vmop_profiler_options *options)
+{
+	struct vmop_error *err =
+		vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
 	if (!err)
 		err = use_vmlinux(profiler, options);
-	if (!err &&
-	    !vmop_aggregate_init(&profiler->aggregate, first_cells(),
-				 options->stacks.mode != VMOP_STACKS_OFF || profiler->has_blocked
-					 ? VMOP_AGGREGATE_STACK_KEYS_MAX
-					 : VMOP_AGGREGATE_KEYS_MAX,
-				 options->memory_bytes / 4))
-		err = &vmop_error_no_memory;
 	if (err)
 		return err;
 	vmop_domain_set_symbols_from(profiler->domains.at[VMOP_DOMAIN_ID_HOST.number],
@@ -293,10 +297,31 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
+	return NULL;
+}
+
+/* Allocate the tables that count samples. */
+static struct vmop_error *init_aggregate(struct vmop_profiler *profiler,
+					 const struct vmop_profiler_options *options)
+{
+	bool has_stacks = options->stacks.mode != VMOP_STACKS_OFF || profiler->has_blocked;
+	if (vmop_aggregate_init(&profiler->aggregate, first_cells(),
+				has_stacks ? VMOP_AGGREGATE_STACK_KEYS_MAX
+					   : VMOP_AGGREGATE_KEYS_MAX,
+				options->memory_bytes / 4))
+		return NULL;
+	return &vmop_error_no_memory;
+}
+
+/* Prepare to read build-ids, and the names and bytes of code that cannot be read later. */
+static struct vmop_error *init_readers(struct vmop_profiler *profiler,
+				       const struct vmop_profiler_options *options)
+{
 	uint64_t own_mount_ns =
 		profiler->root ? vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid()) : 0;
-	err = vmop_examiner_create(&profiler->processes, own_mount_ns,
-				   profiler->provider->keeps_file_symbols, &profiler->examiner);
+	struct vmop_error *err =
+		vmop_examiner_create(&profiler->processes, own_mount_ns,
+				     profiler->provider->keeps_file_symbols, &profiler->examiner);
 	if (!err)
 		err = vmop_perf_maps_create(&profiler->processes, &profiler->code_names,
 					    &profiler->perf_maps);
@@ -304,23 +329,30 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = create_code(profiler, options->setup->code_bytes);
 	if (!err)
 		err = create_jit_samples(profiler, options->memory_bytes / 8);
-	if (!err)
-		err = create_stacks(profiler, &options->stacks, options->memory_bytes / 2);
-	if (err)
+	return err;
+}
+
+/* Begin to watch passive guests, unless the set-up forbids to read their memory. */
+static struct vmop_error *init_guests(struct vmop_profiler *profiler,
+				      const struct vmop_profiler_options *options)
+{
+	if (!profiler->root || !options->setup->guest_cpu_permille)
+		return NULL;
+	struct vmop_error *err =
+		vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
+				   options->setup->guest_cpu_permille, &options->setup->off_cpu,
+				   options->guest_watch, &profiler->guests);
+	if (err || !profiler->guests)
 		return err;
-	if (profiler->root && options->setup->guest_cpu_permille)
-		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
-					 options->setup->guest_cpu_permille,
-					 &options->setup->off_cpu, options->guest_watch,
-					 &profiler->guests);
-	if (err)
-		return err;
-	if (profiler->guests)
-		vmop_guests_set_maps(profiler->guests,
-				     vmop_source_guest_maps(profiler->source, NULL),
-				     &options->stacks);
-	if (profiler->guests)
-		vmop_guests_set_code(profiler->guests, profiler->code);
+	vmop_guests_set_maps(profiler->guests, vmop_source_guest_maps(profiler->source, NULL),
+			     &options->stacks);
+	vmop_guests_set_code(profiler->guests, profiler->code);
+	return NULL;
+}
+
+/* Give the attribution of samples its parts: all others exist. */
+static void init_attribution(struct vmop_profiler *profiler, const struct vmop_setup *setup)
+{
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -332,11 +364,32 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.guests = profiler->guests,
 		.stacks = profiler->stacks,
 		.jit_samples = profiler->jit_samples,
-		.separate = options->setup->separate,
-		.max_frames = options->setup->stacks.max_frames,
+		.separate = setup->separate,
+		.max_frames = setup->stacks.max_frames,
 		.blocked_event = {(uint32_t)vmop_source_n_events(profiler->source)},
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
+}
+
+static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
+					const struct vmop_profiler_options *options)
+{
+	struct vmop_error *err = init_host(profiler, options);
+	if (!err)
+		err = init_domains(profiler, options);
+	if (!err)
+		err = init_kernel(profiler, options);
+	if (!err)
+		err = init_aggregate(profiler, options);
+	if (!err)
+		err = init_readers(profiler, options);
+	if (!err)
+		err = create_stacks(profiler, &options->stacks, options->memory_bytes / 2);
+	if (!err)
+		err = init_guests(profiler, options);
+	if (err)
+		return err;
+	init_attribution(profiler, options->setup);
 	err = create_waits(profiler, options);
 	return err ? err : put_known(profiler);
 }

@@ -100,11 +100,56 @@ static struct vmop_error *add_events(struct vmop_stat_settings *settings, const 
 	return NULL;
 }
 
+/* Take an option that is a flag or a text as it is. Return false for any other option. */
+static bool take_plain(struct vmop_stat_settings *settings, int key, char *arg)
+{
+	switch (key) {
+	case KEY_DOMAIN:
+		settings->domain = arg;
+		return true;
+	case 'a':
+		settings->is_all = true;
+		return true;
+	case 'x':
+		settings->separator = arg;
+		return true;
+	case KEY_TIME:
+		settings->is_time = true;
+		return true;
+	case KEY_NET:
+		settings->is_net = true;
+		settings->net_words = arg;
+		return true;
+	case KEY_HYPERVISOR:
+		settings->is_hypervisor = true;
+		return true;
+	case KEY_JSON:
+		settings->is_json = true;
+		return true;
+	case 'o':
+		settings->output = arg;
+		return true;
+	case KEY_GUEST:
+		settings->guest = arg;
+		return true;
+	case KEY_GUEST_RUN:
+		settings->transport = arg;
+		return true;
+	case KEY_COMPARE:
+		settings->is_compared = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
 	struct parser *parser = state->input;
 	struct vmop_stat_settings *settings = parser->settings;
 	uint64_t pid, fd;
+	if (take_plain(settings, key, arg))
+		return 0;
 	switch (key) {
 	case 'e':
 		parser->err = add_events(settings, arg);
@@ -113,12 +158,6 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		parser->err = parse_number("--pid", arg, 1, INT32_MAX, &pid);
 		settings->pid = parser->err ? 0 : (pid_t)pid;
 		break;
-	case KEY_DOMAIN:
-		settings->domain = arg;
-		break;
-	case 'a':
-		settings->is_all = true;
-		break;
 	case 'r':
 		parser->err = parse_number("--repeat", arg, 1, 1000000, &settings->n_runs);
 		break;
@@ -126,40 +165,12 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 		parser->err =
 			parse_number("--interval-print", arg, 10, 86400000, &settings->interval_ms);
 		break;
-	case 'x':
-		settings->separator = arg;
-		break;
-	case KEY_TIME:
-		settings->is_time = true;
-		break;
-	case KEY_NET:
-		settings->is_net = true;
-		settings->net_words = arg;
-		break;
 	case KEY_IO:
 		parser->err = vmop_stat_io_settings_parse(arg, &settings->io);
-		break;
-	case KEY_HYPERVISOR:
-		settings->is_hypervisor = true;
-		break;
-	case KEY_JSON:
-		settings->is_json = true;
-		break;
-	case 'o':
-		settings->output = arg;
 		break;
 	case KEY_LOG_FD:
 		parser->err = parse_number("--log-fd", arg, 1, INT32_MAX, &fd);
 		settings->log_fd = parser->err ? -1 : (int)fd;
-		break;
-	case KEY_GUEST:
-		settings->guest = arg;
-		break;
-	case KEY_GUEST_RUN:
-		settings->transport = arg;
-		break;
-	case KEY_COMPARE:
-		settings->is_compared = true;
 		break;
 	case ARGP_KEY_ARGS:
 		settings->command = state->argv + state->next;

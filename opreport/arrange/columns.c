@@ -182,7 +182,8 @@ static bool has_merged(const struct vmop_result *result)
 	return false;
 }
 
-struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
+/* Add the columns of a row's properties: its domain, task, image and so on. */
+static struct vmop_error *add_fixed_columns(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
 	unsigned dimensions = result->dimensions;
@@ -222,6 +223,21 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 	};
 	_Static_assert(sizeof(columns) / sizeof(*columns) + 1 <= MAX_FIXED_COLUMNS,
 		       "room for them and the address");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		if (!columns[i].is_in)
+			continue;
+		struct vmop_error *err = add(report, columns[i].id, columns[i].name,
+					     columns[i].heading, columns[i].type, 0);
+		if (err)
+			return err;
+		report->columns[report->sheet.n_columns - 1].is_elastic = columns[i].is_elastic;
+	}
+	return NULL;
+}
+
+struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
+{
+	const struct vmop_result *result = report->result;
 	size_t n_max = MAX_FIXED_COLUMNS + MAX_EVENT_COLUMNS * result->n_events +
 		       RATIO_COLUMNS * report->ratios->n;
 	report->columns = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->columns));
@@ -231,7 +247,7 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 	report->sheet.columns = report->columns;
 	bool shows_address = report->options.show_address || result->n_details;
 	struct vmop_error *err = NULL;
-	if (dimensions & VMOP_BY_SYMBOL)
+	if (result->dimensions & VMOP_BY_SYMBOL)
 		err = add(report, COLUMN_ADDRESS, "address", shows_address ? "address" : NULL,
 			  VMOP_VALUE_ADDRESS, 0);
 	unsigned shown_parts = result->n_parts > 1 ? find_shown_parts(result) : 0;
@@ -239,12 +255,5 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		err = add_event_columns(report, e, shown_parts);
 	for (size_t i = 0; i < report->ratios->n && !err; i++)
 		err = add_ratio_columns(report, i);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !err; i++) {
-		if (!columns[i].is_in)
-			continue;
-		err = add(report, columns[i].id, columns[i].name, columns[i].heading,
-			  columns[i].type, 0);
-		report->columns[report->sheet.n_columns - 1].is_elastic = columns[i].is_elastic;
-	}
-	return err;
+	return err ? err : add_fixed_columns(report);
 }
