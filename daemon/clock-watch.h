@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How a session's time follows the machine's clocks. It counts CLOCK_MONOTONIC from the start of
- *the file, so intervals never overlap or run backwards. That clock stands still while the machine
- *is suspended, and knows nothing of steps of CLOCK_REALTIME:
+ * the file, so intervals never overlap or run backwards. That clock stands still while the machine
+ * is suspended, and does not follow steps of CLOCK_REALTIME:
  *
  *	- After a suspend, the time goes forward by its length, which CLOCK_BOOTTIME has.
  *	- If CLOCK_REALTIME is ahead by less than an hour, the time goes forward to it.
@@ -24,8 +24,10 @@ struct vmop_clock_watch {
 	uint64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC, at the last check */
 };
 
+/* Read the three clocks, one after the other. */
 struct vmop_clock_reading vmop_clock_watch_read(void);
 
+/* Begin to watch, at the start of a session's first file. */
 void vmop_clock_watch_init(struct vmop_clock_watch *watch, const struct vmop_clock_reading *now);
 
 /*

@@ -10,6 +10,10 @@
 
 #include "libutil/error.h"
 
+/*
+ * Drop them, for the calling thread and those that it creates later. An error names the call that
+ * failed; some privileges may be dropped then.
+ */
 struct vmop_error *vmop_privileges_drop(void);
 
 #endif

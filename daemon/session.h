@@ -115,12 +115,14 @@ struct vmop_session_status {
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };
+
 /*
  * Return the processes that hold a snapshot and so the WAL, "vmopreport (pid 12)", which the caller
  * frees; NULL: no reader is known.
  */
 char *vmop_session_wal_readers(const struct vmop_session *session);
 
+/* Set *ret to the present status. Its texts are valid until the next call of any function. */
 void vmop_session_status(struct vmop_session *session, struct vmop_session_status *ret);
 
 /* Return event or domain i, from 0; NULL or false past the last. Events are as really sampled. */

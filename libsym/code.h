@@ -33,6 +33,7 @@ struct vmop_error *vmop_image_code_open(struct vmop_resolver *resolver,
 					struct vmop_image_code **ret, const char **ret_reason);
 void vmop_image_code_destroy(struct vmop_image_code *code); /* NULL is allowed */
 
+/* Return the machine that the code is for. */
 enum vmop_machine vmop_image_code_machine(const struct vmop_image_code *code);
 
 /*

@@ -8,6 +8,7 @@
 
 #include "libvmop/counters.h"
 
+/* Add a set that has pages, or remove it before its pages are unmapped. Neither can fail. */
 void vmop_live_sets_add(struct vmop_counters *counters);
 void vmop_live_sets_remove(struct vmop_counters *counters);
 

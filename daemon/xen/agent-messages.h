@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Messages between an initiator and the agent of each active domain
- *(hv-interface/active-message.h): lines in xenstore, in the only folder of a domain that the domain
- *may write.
+ * Messages between an initiator and the agent of each active domain, in the form of
+ * hv-interface/active-message.h: lines in xenstore, in the only folder of a domain that the domain
+ * may write.
  *
  *	/local/domain/ID/data/vmop/initiator
  *	/local/domain/ID/data/vmop/agent

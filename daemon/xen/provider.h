@@ -4,8 +4,8 @@
  * that Xen takes, in dom0 and in an active domU, and one for a dom0 where only perf samples.
  *
  * Callers: daemon/provider-list.c lists the two providers.  daemon/agent.c uses agent-messages.h
- *and window-server.h, daemon/session.c and its siblings agent-messages.h and fetching.h.  Nothing
- *else enters this folder.
+ * and window-server.h, daemon/session.c and its siblings agent-messages.h and fetching.h.  Nothing
+ * else enters this folder.
  *
  * Data meets the files in this order:
  *	provider.h	finds the owner of each sample

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code and symbols of the hypervisor.  They are stored at once, like those of the host's
- *kernel. The sources, in this order: the file that --xen names: xen-syms, or its map
+ * kernel.
+ *
+ * The sources, in this order:
+ *	the file that --xen names: xen-syms, or its map
  *	/proc/xen/xensyms, the table of the running Xen
  *	XENPF_get_symbol, the same by hypercalls
  *	xen-syms beside the boot image, if its build-id is the running Xen's

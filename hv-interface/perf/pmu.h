@@ -36,6 +36,7 @@ struct vmop_perf_pmus {
 struct vmop_error *vmop_perf_pmus_read(const char *root, struct vmop_perf_pmus *ret);
 void vmop_perf_pmus_deinit(struct vmop_perf_pmus *pmus);
 
+/* Return the PMU of that name, or of that type, which pmus owns, or NULL. */
 const struct vmop_perf_pmu *vmop_perf_pmus_find(const struct vmop_perf_pmus *pmus,
 						const char *name);
 const struct vmop_perf_pmu *vmop_perf_pmus_find_type(const struct vmop_perf_pmus *pmus,

@@ -33,6 +33,7 @@ struct vmop_error *vmop_stat_counts_open_vcpus(const char *events, const pid_t *
 struct vmop_error *vmop_stat_counts_open_cpus(const char *events, struct vmop_stat_counts **ret);
 void vmop_stat_counts_close(struct vmop_stat_counts *counts); /* NULL is allowed */
 
+/* Start to count. A set that counts from an execve(2) on needs no start. */
 struct vmop_error *vmop_stat_counts_start(struct vmop_stat_counts *counts);
 
 /* Read all into ret, which has vmop_stat_counts_n() elements. Follows CPUs that came and went. */

@@ -13,6 +13,7 @@
 /* Note SIGINT, SIGTERM and SIGHUP from now on, unless they are ignored. Ignore SIGPIPE. */
 void vmop_interrupt_catch(void);
 
+/* Return whether one of the signals came. */
 bool vmop_interrupt_came(void);
 
 /* Return an error if one of the signals came. */

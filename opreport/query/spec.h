@@ -76,8 +76,10 @@ struct vmop_error *vmop_words_parse(struct vmop_words *words, const char *what, 
 void vmop_words_deinit(struct vmop_words *words);
 /* Return whether text equals a word or matches one as a glob (fnmatch(3) without flags). */
 bool vmop_words_match(const struct vmop_words *words, const char *text);
+/* Return whether a word has a character that makes it a pattern. */
 bool vmop_word_is_glob(const char *word);
 
+/* Return whether one of the ranges contains value. */
 bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value);
 
 #endif

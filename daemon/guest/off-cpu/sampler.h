@@ -62,6 +62,7 @@ bool vmop_blocked_sampler_wants_list(const struct vmop_blocked_sampler *sampler)
 void vmop_blocked_sampler_publish(struct vmop_blocked_sampler *sampler,
 				  struct vmop_blocked_batch **batch);
 
+/* Set *ret to the counts since the sampler was created. */
 void vmop_blocked_sampler_facts(const struct vmop_blocked_sampler *sampler,
 				struct vmop_blocked_facts *ret);
 

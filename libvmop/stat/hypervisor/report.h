@@ -37,6 +37,7 @@ void vmop_hv_report_append(struct vmop_hv_report *report, const char *group, con
 void vmop_hv_report_missing(struct vmop_hv_report *report, const char *group, const char *name,
 			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Print the facts to out: a table, or one line of JSON. */
 struct vmop_error *vmop_hv_report_print(const struct vmop_hv_report *report, bool is_json,
 					FILE *out);
 

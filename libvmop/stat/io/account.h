@@ -61,6 +61,7 @@ struct vmop_stat_io_totals {
 /* Return the sum that an entry belongs to. */
 enum vmop_stat_io_sum vmop_stat_io_sum_of(const struct vmop_appio_key *key);
 
+/* Set *ret to the sums over all entries. */
 void vmop_stat_io_account_totals(const struct vmop_stat_io_account *account,
 				 struct vmop_stat_io_totals *ret);
 

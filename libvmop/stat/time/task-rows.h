@@ -26,6 +26,7 @@ struct vmop_error *vmop_stat_tasks_take(struct vmop_stat_tasks *tasks,
 					const struct vmop_times *times, const char *without);
 void vmop_stat_tasks_deinit(struct vmop_stat_tasks *tasks);
 
+/* Write a row for each process and thread; the table has only those with the most time. */
 void vmop_stat_tasks_write(const struct vmop_stat_tasks *tasks,
 			   const struct vmop_stat_writer *writer);
 

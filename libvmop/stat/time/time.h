@@ -54,8 +54,10 @@ struct vmop_error *vmop_stat_time_tick(struct vmop_stat_time *time);
 struct vmop_error *vmop_stat_time_take(struct vmop_stat_time *time, bool is_interval, double user_s,
 				       double system_s);
 
+/* Write the six rows of an interval, which ended time_s after the start, or of the runs. */
 void vmop_stat_time_write(const struct vmop_stat_time *time, const struct vmop_stat_writer *writer,
 			  double time_s);
+/* Write the rows of the processes and threads of the last run. */
 void vmop_stat_time_write_tasks(const struct vmop_stat_time *time,
 				const struct vmop_stat_writer *writer);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A power cut at any write. The calls by which SQLite changes the files of a real writer are
- *recorded and replayed up to each of them, in two ways: as after a kill, with every write up to the
- *last one, which is cut; and as after a power cut, where what was not synced may be missing, in any
- *part. Every such file must open and be whole.
+ * recorded and replayed up to each of them, in two ways: as after a kill, with every write up to
+ * the last one, which is cut; and as after a power cut, where any part that was not synced may be
+ * missing. Every such file must open and be whole.
  *
  *	VMOP_POWER_CUTS=all	cut at every call, not at every few
  */

@@ -9,14 +9,14 @@
  *
  *	THREADS threads, EQUAL equal, SHORT beyond the window; USERS user stacks, COMPLETE complete,
  *	EQUAL equal, SHORT beyond the window
- *	N stacks with the stack pointer withheld: RIGHT right (PERCENT %), NONE not found; US us
- *each
+ *	N stacks with the stack pointer withheld: RIGHT right (PERCENT %), NONE not found,
+ *	US us each
  *
  * The latter are those of all frames of all threads, as if the thread had been interrupted there,
  * with the whole stack as the window.
  *
  * Exit status 1: there are differences, or less than 95 % of the latter are right; 2: failure.
- *tests/rigs/introspect-run runs it; it is not a test on its own.
+ * tests/rigs/introspect-run runs it; it is not a test on its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
