@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
+opreport_unit_tests = tests/unit/opreport/query/arena tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
 	tests/unit/opreport/output/value-text \
 	tests/unit/opreport/query/idle tests/unit/opreport/query/kept-file tests/unit/opreport/query/kept-sums tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
@@ -141,6 +141,8 @@ tests_unit_opreport_arrange_losses_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_arrange_losses_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_arrange_session_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_arrange_session_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_arena_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_arena_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_run_memo_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_run_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)

@@ -2,12 +2,10 @@
 #include "opreport/annotate/annotation.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libutil/array.h"
-#include "libutil/cleanup.h"
 
 struct vmop_error *vmop_annotation_add_block(struct vmop_annotation *annotation,
 					     struct vmop_block **ret)
@@ -67,14 +65,10 @@ bool vmop_annotation_shows(const struct vmop_annotation_options *options,
 struct vmop_error *vmop_annotation_text(struct vmop_annotation *annotation, const char **ret,
 					const char *format, ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list args;
 	va_start(args, format);
-	int len = vasprintf(&text, format, args);
+	*ret = vmop_arena_vformat(&annotation->arena, format, args);
 	va_end(args);
-	if (len < 0)
-		text = NULL;
-	*ret = text ? vmop_arena_text(&annotation->arena, text) : NULL;
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 

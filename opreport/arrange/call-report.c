@@ -211,12 +211,8 @@ static const char *shown_symbol(const struct vmop_call_report *report, size_t ro
 		return name;
 	if (report->shown[row])
 		return report->shown[row];
-	char *text = NULL;
 	struct vmop_call_report *cache = report->sheet.data;
-	if (asprintf(&text, "%*s%s%s", indent, "", mark, name) < 0)
-		return "";
-	report->shown[row] = vmop_arena_text(&cache->arena, text);
-	free(text);
+	report->shown[row] = vmop_arena_format(&cache->arena, "%*s%s%s", indent, "", mark, name);
 	return report->shown[row] ? report->shown[row] : "";
 }
 

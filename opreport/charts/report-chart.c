@@ -2,31 +2,18 @@
 #include "opreport/charts/report-chart.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-
-#include "libutil/cleanup.h"
 
 /* How many sessions have their lines in the notes. */
 #define SESSIONS_NOTED_MAX 2
-
-static struct vmop_error *format_text(struct vmop_arena *arena, const char *format, va_list args,
-				      const char **ret)
-{
-	_cleanup_free_ char *text = NULL;
-	if (vasprintf(&text, format, args) < 0)
-		return &vmop_error_no_memory;
-	*ret = vmop_arena_text(arena, text);
-	return *ret ? NULL : &vmop_error_no_memory;
-}
 
 struct vmop_error *vmop_report_chart_text(struct vmop_report_chart *chart, const char **ret,
 					  const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	struct vmop_error *err = format_text(&chart->arena, format, args, ret);
+	*ret = vmop_arena_vformat(&chart->arena, format, args);
 	va_end(args);
-	return err;
+	return *ret ? NULL : &vmop_error_no_memory;
 }
 
 struct vmop_error *vmop_report_chart_note(struct vmop_report_chart *chart, const char *format, ...)
@@ -35,12 +22,12 @@ struct vmop_error *vmop_report_chart_note(struct vmop_report_chart *chart, const
 		return NULL;
 	va_list args;
 	va_start(args, format);
-	struct vmop_error *err =
-		format_text(&chart->arena, format, args, &chart->notes[chart->chart.n_notes]);
+	const char *note = vmop_arena_vformat(&chart->arena, format, args);
 	va_end(args);
-	if (!err)
-		chart->chart.n_notes++;
-	return err;
+	if (!note)
+		return &vmop_error_no_memory;
+	chart->notes[chart->chart.n_notes++] = note;
+	return NULL;
 }
 
 /* The first lines of a report are two for each session: its name, and its time. */

@@ -2,11 +2,8 @@
 #include "opreport/charts/row-label.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "libutil/cleanup.h"
 #include "vmop/domain.h"
 
 /* The dimensions that have names, from the most specific one. */
@@ -49,11 +46,7 @@ static const char *certainty_name(const struct vmop_group *group)
 static const char *number_text(struct vmop_arena *arena, const char *word, bool is_known,
 			       uint32_t number)
 {
-	char text[64];
-	if (!is_known)
-		return "-";
-	snprintf(text, sizeof(text), "%s %" PRIu32, word, number);
-	return vmop_arena_text(arena, text);
+	return is_known ? vmop_arena_format(arena, "%s %" PRIu32, word, number) : "-";
 }
 
 /* Return the command, with its pid where the row is of one process. */
@@ -61,12 +54,9 @@ static const char *task_name(const struct vmop_result *result, const struct vmop
 			     struct vmop_arena *arena)
 {
 	const struct vmop_task_item *task = vmop_row_task(result, row);
-	_cleanup_free_ char *text = NULL;
 	if (!task->pid)
 		return task->comm;
-	if (asprintf(&text, "%s, %" PRIu32, task->comm, task->pid) < 0)
-		return NULL;
-	return vmop_arena_text(arena, text);
+	return vmop_arena_format(arena, "%s, %" PRIu32, task->comm, task->pid);
 }
 
 /* Return the image's name; without domains in the label, kernels of all domains have one name. */
@@ -110,14 +100,11 @@ static const char *name_in(struct vmop_result *result, struct vmop_row *row, uns
 /* Set *detail to it and one more name. */
 static struct vmop_error *append(struct vmop_arena *arena, const char **detail, const char *name)
 {
-	_cleanup_free_ char *text = NULL;
 	if (!*detail) {
 		*detail = name;
 		return NULL;
 	}
-	if (asprintf(&text, "%s, %s", *detail, name) < 0)
-		return &vmop_error_no_memory;
-	*detail = vmop_arena_text(arena, text);
+	*detail = vmop_arena_format(arena, "%s, %s", *detail, name);
 	return *detail ? NULL : &vmop_error_no_memory;
 }
 

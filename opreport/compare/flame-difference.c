@@ -198,13 +198,9 @@ struct vmop_error *vmop_flame_difference_init(struct vmop_flame_difference *ret,
 	free(ids[1]);
 	if (err)
 		return err;
-	_cleanup_free_ char *title = NULL;
-	if (asprintf(&title, "Flame graph of %.60s in B (%.60s), coloured by its difference from A",
-		     comparison->events[event].label, comparison->sides[1].label) < 0) {
-		title = NULL;
-		return &vmop_error_no_memory;
-	}
-	ret->tints.title = vmop_arena_text(&ret->arena, title);
+	ret->tints.title = vmop_arena_format(
+		&ret->arena, "Flame graph of %.60s in B (%.60s), coloured by its difference from A",
+		comparison->events[event].label, comparison->sides[1].label);
 	return ret->tints.title ? NULL : &vmop_error_no_memory;
 }
 

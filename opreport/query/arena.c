@@ -48,6 +48,27 @@ const char *vmop_arena_text(struct vmop_arena *arena, const char *text)
 	return copy ? memcpy(copy, text, len_bytes) : NULL;
 }
 
+const char *vmop_arena_vformat(struct vmop_arena *arena, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	char *text = len < 0 ? NULL : vmop_arena_alloc(arena, (size_t)len + 1);
+	if (text)
+		vsnprintf(text, (size_t)len + 1, format, args);
+	return text;
+}
+
+const char *vmop_arena_format(struct vmop_arena *arena, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const char *text = vmop_arena_vformat(arena, format, args);
+	va_end(args);
+	return text;
+}
+
 const char *vmop_arena_name(struct vmop_arena *arena, const char *text)
 {
 	if (!text)

@@ -4,6 +4,7 @@
 #ifndef VMOP_OPREPORT_QUERY_ARENA_H
 #define VMOP_OPREPORT_QUERY_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct vmop_arena_block;
@@ -18,6 +19,11 @@ struct vmop_arena {
 void *vmop_arena_alloc(struct vmop_arena *arena, size_t len_bytes);
 /* Return a copy of text, "" if text is NULL, or NULL without memory. */
 const char *vmop_arena_text(struct vmop_arena *arena, const char *text);
+/* Return a text made as by printf(3), or NULL without memory. */
+const char *vmop_arena_format(struct vmop_arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *vmop_arena_vformat(struct vmop_arena *arena, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /*
  * Return a copy of a name from a session file, which does not bound it, or NULL without memory.  A
  * name longer than VMOP_NAME_MAX_BYTES becomes "BEGINNING...[LENGTH bytes, HASH]", which is still

@@ -293,13 +293,10 @@ static struct vmop_error *rename_domain(struct vmop_catalog *catalog,
 static struct vmop_error *rename_domain(struct vmop_catalog *catalog,
 					struct vmop_domain_item *domain, const char *format, ...)
 {
-	_cleanup_free_ char *name = NULL;
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&name, format, args) < 0)
-		name = NULL;
+	domain->name = vmop_arena_vformat(&catalog->arena, format, args);
 	va_end(args);
-	domain->name = name ? vmop_arena_text(&catalog->arena, name) : NULL;
 	return domain->name ? NULL : &vmop_error_no_memory;
 }
 

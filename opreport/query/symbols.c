@@ -103,11 +103,8 @@ static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 		return vmop_catalog_blame(err, symbols->catalog, item->session);
 	if (!note || !*note)
 		return NULL;
-	_cleanup_free_ char *text = NULL;
-	if (asprintf(&text, "%s%s", item->kind == VMOP_IMAGE_ANON ? "generated code; " : "", note) <
-	    0)
-		return &vmop_error_no_memory;
-	*why = vmop_arena_text(&symbols->catalog->arena, text);
+	*why = vmop_arena_format(&symbols->catalog->arena, "%s%s",
+				 item->kind == VMOP_IMAGE_ANON ? "generated code; " : "", note);
 	return *why ? NULL : &vmop_error_no_memory;
 }
 static const char too_costly[] = "not loaded: the report has reached its bound of symbols";

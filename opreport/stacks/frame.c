@@ -9,7 +9,6 @@
 #include <xxhash.h>
 
 #include "libutil/array.h"
-#include "libutil/cleanup.h"
 #include "libutil/hash-seed.h"
 #include "libutil/stack-end.h"
 
@@ -92,14 +91,10 @@ static const char *keep(struct vmop_result *result, const char *format, ...)
 
 static const char *keep(struct vmop_result *result, const char *format, ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list args;
 	va_start(args, format);
-	int len = vasprintf(&text, format, args);
+	const char *kept = vmop_arena_vformat(&result->catalog.arena, format, args);
 	va_end(args);
-	if (len < 0)
-		text = NULL;
-	const char *kept = text ? vmop_arena_text(&result->catalog.arena, text) : NULL;
 	return kept ? kept : "";
 }
 

@@ -49,7 +49,6 @@ static struct vmop_error *make_entry(struct mapping *mapping, const char *mangle
 {
 	struct vmop_result *result = mapping->tree->result;
 	struct vmop_arena *arena = &result->catalog.arena;
-	_cleanup_free_ char *text = NULL;
 	struct vmop_inlined_entry *entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return &vmop_error_no_memory;
@@ -59,9 +58,7 @@ static struct vmop_error *make_entry(struct mapping *mapping, const char *mangle
 	if (inlined->mangled_name) {
 		inlined->symbol.name = inlined->mangled_name;
 		inlined->name = vmop_result_name_of(result, &inlined->symbol);
-		if (asprintf(&text, "%s (inlined)", inlined->name) < 0)
-			text = NULL;
-		inlined->symbol.name = text ? vmop_arena_text(arena, text) : NULL;
+		inlined->symbol.name = vmop_arena_format(arena, "%s (inlined)", inlined->name);
 	}
 	if (inlined->mangled_name && inlined->symbol.name)
 		HASH_ADD_KEYPTR(hh, mapping->map->entries, inlined->mangled_name,
