@@ -80,7 +80,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/process.c daemon/host/process.h \
-	daemon/guest/sample-copy.h daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
+	daemon/guest/sample-copy.h daemon/profile/profiler-create.c daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
 	daemon/profile/sample-key.h \
 	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
 	daemon/host/regions.c daemon/host/regions.h \

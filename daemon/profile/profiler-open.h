@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The profiler, open to the files that implement profiler.h: profiler.c and flush.c. */
+/*
+ * The profiler, open to the files that implement profiler.h: profiler-create.c, profiler.c and
+ * flush.c.
+ */
 #ifndef VMOP_DAEMON_PROFILE_PROFILER_OPEN_H
 #define VMOP_DAEMON_PROFILE_PROFILER_OPEN_H
 
@@ -67,5 +70,14 @@ struct vmop_profiler {
 	struct vmop_source_stats
 		begun; /* the source's counters at the start: it may have run before */
 };
+
+/*
+ * Return the first number of cells: the CPUs fill no more between two checks of the room. A small
+ * table stays in the cache, and grows with the load.
+ */
+uint32_t vmop_profiler_first_cells(void);
+
+/* Put a row for each event: those of the source, then that of blocked threads. */
+struct vmop_error *vmop_profiler_put_events(struct vmop_profiler *profiler);
 
 #endif
