@@ -149,7 +149,7 @@ static void find_page_structs(struct vmop_guest_kernel *kernel)
 	kernel->first_frame = (int64_t)phys_offset >> page_shift;
 	if (!struct_bytes && vmop_guest_kernel_read_btf(kernel) &&
 	    vmop_layout_has(kernel->layout, VMOP_LAYOUT_PAGE_SIZE))
-		struct_bytes = (uint32_t)kernel->layout->value[VMOP_LAYOUT_PAGE_SIZE];
+		struct_bytes = vmop_layout_value(kernel->layout, VMOP_LAYOUT_PAGE_SIZE);
 	kernel->page_struct_bytes = struct_bytes;
 	while (struct_shift < 10 && UINT64_C(1) << struct_shift < struct_bytes)
 		struct_shift++;

@@ -245,29 +245,37 @@ void vmop_layout_from_btf(struct vmop_btf *btf, struct vmop_layout *ret);
 struct vmop_error *vmop_layout_from_profile(const char *path, const char *release,
 					    struct vmop_layout *ret);
 
+/* Return whether the kernel has the field. */
 static inline bool vmop_layout_has(const struct vmop_layout *layout, enum vmop_layout_field field)
 {
 	return layout->value[field] >= 0;
 }
 
+/* Return the offset, size or enumerator of a field that the kernel has. */
+static inline uint32_t vmop_layout_value(const struct vmop_layout *layout,
+					 enum vmop_layout_field field)
+{
+	return (uint32_t)layout->value[field];
+}
+
 /* Write the name of a field in a profile to buf, for its first alternative, and return buf. */
 const char *vmop_layout_name(enum vmop_layout_field field, char *buf, unsigned int size);
 
-/* Return whether the layout suffices to read processes with their mappings and paths, ... */
+/* Return whether the layout suffices to read processes with their mappings and paths. */
 bool vmop_layout_has_processes(const struct vmop_layout *layout);
+/* ... modules. */
 bool vmop_layout_has_modules(const struct vmop_layout *layout);
-/*
- * ... modules, BPF programs of kernels from 5.7 on, those of earlier kernels, names of their
- * functions, or the page cache.
- */
+/* ... BPF programs of kernels from 5.7 on, which are in a list of symbols. */
 bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout);
+/* ... BPF programs of earlier kernels. */
 bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout);
+/* ... the names of the functions of BPF programs. */
 bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout);
+/* ... the page cache. */
 bool vmop_layout_has_page_cache(const struct vmop_layout *layout);
-/*
- * ... the path of an inode's file, or the file of a path.
- */
+/* ... the path of an inode's file. */
 bool vmop_layout_has_inodes(const struct vmop_layout *layout);
+/* ... the file of a path. */
 bool vmop_layout_has_directories(const struct vmop_layout *layout);
 
 #endif

@@ -38,7 +38,7 @@ struct reader {
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint64_t)(uint32_t)reader->layout->value[field];
+	return base + vmop_layout_value(reader->layout, field);
 }
 
 static bool has(const struct reader *reader, enum vmop_layout_field field)
@@ -146,9 +146,8 @@ static void read_exports(struct reader *reader, uint64_t module, struct exports 
 	ret->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t entry =
-			syms +
-			(uint64_t)i *
-				(uint32_t)reader->layout->value[VMOP_LAYOUT_KERNEL_SYMBOL_BYTES];
+			syms + (uint64_t)i * vmop_layout_value(reader->layout,
+							       VMOP_LAYOUT_KERNEL_SYMBOL_BYTES);
 		uint64_t value = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE);
 		uint64_t name = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_NAME);
 		ret->value[i] = value + (uint64_t)(int64_t)(int32_t)vmop_guest_space_u32(
@@ -233,7 +232,7 @@ static uint64_t note_of(struct reader *reader, uint64_t notes, uint32_t i)
 	if (!has(reader, VMOP_LAYOUT_NOTES_COUNT) ||
 	    i >= vmop_guest_space_u32(space, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)))
 		return 0;
-	uint32_t bytes = (uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
+	uint32_t bytes = vmop_layout_value(reader->layout, VMOP_LAYOUT_BIN_ATTR_BYTES);
 	return at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) + (uint64_t)i * bytes;
 }
 
@@ -338,7 +337,7 @@ static void read_modules(struct reader *reader)
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;)
 		read_module(reader,
-			    node - (uint32_t)reader->layout->value[VMOP_LAYOUT_MODULE_LIST]);
+			    node - vmop_layout_value(reader->layout, VMOP_LAYOUT_MODULE_LIST));
 }
 
 /* --- ftrace, BPF, kprobes ---------------------------------------------------------- */
@@ -374,7 +373,7 @@ static void read_ftrace_functions(struct reader *reader, uint64_t map)
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t func =
-			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_FUNC_LIST];
+			node - vmop_layout_value(reader->layout, VMOP_LAYOUT_FTRACE_FUNC_LIST);
 		uint64_t ip =
 			vmop_guest_space_u64(space, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_IP));
 		uint64_t len =
@@ -399,9 +398,9 @@ static void read_ftrace(struct reader *reader)
 	    has(reader, VMOP_LAYOUT_FTRACE_MAP_FUNCS) && has(reader, VMOP_LAYOUT_FTRACE_FUNC_LIST))
 		for (uint64_t node = head;
 		     (node = next_node(reader, head, node, &left)) && !reader->no_memory;)
-			read_ftrace_functions(reader,
-					      node - (uint32_t)reader->layout
-							      ->value[VMOP_LAYOUT_FTRACE_MAP_LIST]);
+			read_ftrace_functions(
+				reader, node - vmop_layout_value(reader->layout,
+								 VMOP_LAYOUT_FTRACE_MAP_LIST));
 	head = vmop_guest_kernel_symbol(reader->kernel, "ftrace_ops_trampoline_list");
 	left = MAX_PAGES;
 	if (!head || !has(reader, VMOP_LAYOUT_FTRACE_OPS_LIST) ||
@@ -410,7 +409,8 @@ static void read_ftrace(struct reader *reader)
 		return;
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
-		uint64_t ops = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_OPS_LIST];
+		uint64_t ops =
+			node - vmop_layout_value(reader->layout, VMOP_LAYOUT_FTRACE_OPS_LIST);
 		uint64_t start = vmop_guest_space_u64(
 			reader->space, at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE));
 		uint64_t len = vmop_guest_space_u64(reader->space,
@@ -495,7 +495,7 @@ static void read_bpf(struct reader *reader)
 		has_ksyms ? VMOP_LAYOUT_BPF_KSYM_NODE : VMOP_LAYOUT_BPF_AUX_NODE;
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
-		uint64_t entry = node - (uint32_t)reader->layout->value[list];
+		uint64_t entry = node - vmop_layout_value(reader->layout, list);
 		if (has_ksyms)
 			read_bpf_ksym(reader, entry);
 		else
@@ -516,7 +516,7 @@ static void read_kprobes(struct reader *reader, const char *cache_name, const ch
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t page =
-			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_KPROBE_PAGE_LIST];
+			node - vmop_layout_value(reader->layout, VMOP_LAYOUT_KPROBE_PAGE_LIST);
 		uint64_t start = vmop_guest_space_u64(
 			reader->space, at(reader, page, VMOP_LAYOUT_KPROBE_PAGE_INSNS));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, symbol, "__builtin__kprobes", start,

@@ -23,7 +23,7 @@
 static uint64_t member(const struct vmop_guest_kernel *kernel, uint64_t base,
 		       enum vmop_layout_field field)
 {
-	return base + (uint32_t)kernel->layout->value[field];
+	return base + vmop_layout_value(kernel->layout, field);
 }
 
 static bool has(const struct vmop_guest_kernel *kernel, enum vmop_layout_field field)
@@ -111,7 +111,7 @@ static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_g
 	for (int i = 0;
 	     i < MAX_HITS && vmop_guest_image_find(&kernel->space, map, "swapper", 7, &from, &hit);
 	     i++) {
-		uint64_t task = hit - (uint32_t)kernel->layout->value[VMOP_LAYOUT_TASK_COMM];
+		uint64_t task = hit - vmop_layout_value(kernel->layout, VMOP_LAYOUT_TASK_COMM);
 		if (is_init_task(kernel, task)) {
 			vmop_guest_kernel_save_symbol(kernel, "init_task", task);
 			return;
@@ -156,7 +156,7 @@ static bool is_module_list(struct vmop_guest_kernel *kernel, uint64_t head)
 	    !is_list(space, head))
 		return false;
 	uint64_t first = vmop_guest_space_u64(space, head);
-	uint64_t module = first - (uint32_t)kernel->layout->value[VMOP_LAYOUT_MODULE_LIST];
+	uint64_t module = first - vmop_layout_value(kernel->layout, VMOP_LAYOUT_MODULE_LIST);
 	bool matches = first == head ||
 		       vmop_guest_space_u64(
 			       space, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) == module;

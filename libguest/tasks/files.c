@@ -72,7 +72,7 @@ static uint64_t load(struct vmop_guest_kernel *kernel, const struct vmop_layout 
 {
 	if (!vmop_layout_has(layout, field))
 		return 0;
-	return vmop_guest_space_u64(&kernel->space, base + (uint32_t)layout->value[field]);
+	return vmop_guest_space_u64(&kernel->space, base + vmop_layout_value(layout, field));
 }
 
 static bool read_page_cache(void *arg, uint64_t offset, void *buf, size_t len)

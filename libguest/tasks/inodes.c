@@ -90,7 +90,7 @@ static void remember(struct vmop_guest_inodes *inodes, const struct vmop_guest_i
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint32_t)reader->layout->value[field];
+	return base + vmop_layout_value(reader->layout, field);
 }
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -152,7 +152,8 @@ static uint64_t find_dentry(const struct reader *reader, uint64_t inode)
 {
 	uint64_t node = load(reader, inode, VMOP_LAYOUT_INODE_DENTRIES), unhashed = 0;
 	for (int i = 0; i < MAX_ALIASES && is_kernel(reader, node) && !reader->space->fault; i++) {
-		uint64_t dentry = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_DENTRY_ALIAS];
+		uint64_t dentry =
+			node - vmop_layout_value(reader->layout, VMOP_LAYOUT_DENTRY_ALIAS);
 		if (!vmop_guest_budget_step(reader->space->budget) ||
 		    load(reader, dentry, VMOP_LAYOUT_DENTRY_INODE) != inode)
 			break;
@@ -212,7 +213,7 @@ static struct view read_view(const struct reader *reader)
 	if (fs)
 		view.root =
 			load(reader, at(reader, fs, VMOP_LAYOUT_FS_ROOT), VMOP_LAYOUT_PATH_MNT) -
-			(uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_MNT];
+			vmop_layout_value(reader->layout, VMOP_LAYOUT_MOUNT_MNT);
 	return view;
 }
 
@@ -251,7 +252,7 @@ static uint64_t search_mounts(const struct reader *reader, uint64_t super, const
 	bool ends = vmop_layout_has(reader->layout, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER);
 	uint64_t head = at(reader, super, VMOP_LAYOUT_SUPER_MOUNTS);
 	uint64_t node = vmop_guest_space_u64(reader->space, head), best = 0;
-	uint32_t link = (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_OF_SUPER];
+	uint32_t link = vmop_layout_value(reader->layout, VMOP_LAYOUT_MOUNT_OF_SUPER);
 	int best_rank = 0;
 	for (int i = 0; i < MAX_MOUNTS && is_kernel(reader, node) && node != head; i++) {
 		uint64_t mount = ends ? node : node - link;

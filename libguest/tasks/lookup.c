@@ -25,7 +25,7 @@ struct place {
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint32_t)reader->layout->value[field];
+	return base + vmop_layout_value(reader->layout, field);
 }
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -59,9 +59,8 @@ static uint64_t find_child(const struct reader *reader, uint64_t directory, cons
 	bool ends = vmop_layout_has(reader->layout, VMOP_LAYOUT_DENTRY_CHILDREN);
 	uint64_t head = at(reader, directory,
 			   ends ? VMOP_LAYOUT_DENTRY_CHILDREN : VMOP_LAYOUT_DENTRY_SUBDIRS);
-	uint32_t link =
-		(uint32_t)reader->layout
-			->value[ends ? VMOP_LAYOUT_DENTRY_SIBLING : VMOP_LAYOUT_DENTRY_CHILD];
+	uint32_t link = vmop_layout_value(reader->layout, ends ? VMOP_LAYOUT_DENTRY_SIBLING
+							       : VMOP_LAYOUT_DENTRY_CHILD);
 	uint64_t node = vmop_guest_space_u64(reader->space, head);
 	while (node != head && go_on(reader, node)) {
 		if (has_name(reader, node - link, directory, name, len))
@@ -77,7 +76,7 @@ static uint64_t find_mounted(const struct reader *reader, const struct place *pl
 	uint64_t head = at(reader, place->mount, VMOP_LAYOUT_MOUNT_CHILDREN);
 	uint64_t node = vmop_guest_space_u64(reader->space, head);
 	while (node != head && go_on(reader, node)) {
-		uint64_t mount = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_CHILD];
+		uint64_t mount = node - vmop_layout_value(reader->layout, VMOP_LAYOUT_MOUNT_CHILD);
 		if (load(reader, mount, VMOP_LAYOUT_MOUNT_POINT) == place->dentry)
 			return reader->space->fault ? 0 : mount;
 		node = vmop_guest_space_u64(reader->space, node);
@@ -108,7 +107,7 @@ static bool find_root(struct vmop_guest_kernel *kernel, const struct reader *rea
 		return false;
 	uint64_t path = at(reader, fs, VMOP_LAYOUT_FS_ROOT);
 	ret->mount = load(reader, path, VMOP_LAYOUT_PATH_MNT) -
-		     (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_MNT];
+		     vmop_layout_value(reader->layout, VMOP_LAYOUT_MOUNT_MNT);
 	ret->dentry = load(reader, path, VMOP_LAYOUT_PATH_DENTRY);
 	return !reader->space->fault;
 }

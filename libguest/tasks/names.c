@@ -91,7 +91,7 @@ static struct vmop_error *remember(struct vmop_guest_names *names, const struct 
 static uint64_t load(struct vmop_guest_names *names, uint64_t base, enum vmop_layout_field field)
 {
 	return vmop_guest_space_u64(&names->kernel->space,
-				    base + (uint32_t)names->layout->value[field]);
+				    base + vmop_layout_value(names->layout, field));
 }
 
 struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_t file,
@@ -156,7 +156,7 @@ static const char *css_set_path(struct vmop_guest_names *names, uint64_t css_set
 	int32_t count = layout->value[VMOP_LAYOUT_CGROUP_SUBSYS_COUNT];
 	for (int32_t i = 0; i < count && i < MAX_HIERARCHIES && strcmp(path, "/") == 0; i++) {
 		uint64_t subsys = css_set + 8 * (uint64_t)i +
-				  (uint32_t)layout->value[VMOP_LAYOUT_CSS_SET_SUBSYS];
+				  vmop_layout_value(layout, VMOP_LAYOUT_CSS_SET_SUBSYS);
 		uint64_t css = vmop_guest_space_u64(&names->kernel->space, subsys);
 		path = cgroup_path(names, load(names, css, VMOP_LAYOUT_CSS_CGROUP), buf, size);
 	}

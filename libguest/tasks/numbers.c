@@ -17,7 +17,7 @@
 
 static uint32_t offset(const struct vmop_layout *layout, enum vmop_layout_field field)
 {
-	return vmop_layout_has(layout, field) ? (uint32_t)layout->value[field]
+	return vmop_layout_has(layout, field) ? vmop_layout_value(layout, field)
 					      : VMOP_GUEST_NO_OFFSET;
 }
 
@@ -75,7 +75,7 @@ static void find_page_structs(struct vmop_guest_kernel *kernel, const struct vmo
 {
 	if (!vmop_layout_has(layout, VMOP_LAYOUT_PAGE_SIZE))
 		return;
-	ret->page_bytes = (uint32_t)layout->value[VMOP_LAYOUT_PAGE_SIZE];
+	ret->page_bytes = vmop_layout_value(layout, VMOP_LAYOUT_PAGE_SIZE);
 	ret->vmemmap = ret->page_bytes ? vmop_guest_kernel_page_structs(kernel) : 0;
 	ret->page_compound_is_mask =
 		vmop_layout_has(layout, VMOP_LAYOUT_PAGE_COMPOUND_INFO) &&
@@ -90,7 +90,7 @@ static uint64_t irq_stack_address(const struct vmop_guest_kernel *kernel,
 	if (kernel->space.paging.arch == VMOP_PAGING_ARM64)
 		return 0;
 	if (hot && vmop_layout_has(layout, VMOP_LAYOUT_PCPU_HOT_IRQ_STACK))
-		return hot + (uint32_t)layout->value[VMOP_LAYOUT_PCPU_HOT_IRQ_STACK];
+		return hot + vmop_layout_value(layout, VMOP_LAYOUT_PCPU_HOT_IRQ_STACK);
 	return vmop_guest_kernel_symbol(kernel, "hardirq_stack_ptr");
 }
 

@@ -28,7 +28,7 @@ static bool is_sibling(uint64_t entry)
 
 static uint64_t at(const struct vmop_layout *layout, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint64_t)(uint32_t)layout->value[field];
+	return base + vmop_layout_value(layout, field);
 }
 
 /* Return the entry at index; 0: none. The shift must fall from level to level, so the loop ends. */
@@ -89,7 +89,7 @@ static bool find_page(const struct pages *pages, uint64_t index, uint64_t *ret_g
 	const struct vmop_layout *layout = pages->layout;
 	struct vmop_guest_space *space = &kernel->space;
 	uint64_t page = load_entry(space, layout, pages->head, index);
-	uint64_t page_bytes = (uint32_t)layout->value[VMOP_LAYOUT_PAGE_SIZE], frame;
+	uint64_t page_bytes = vmop_layout_value(layout, VMOP_LAYOUT_PAGE_SIZE), frame;
 	if (!page || space->fault || !frame_of(kernel, page, page_bytes, &frame))
 		return false;
 	if (vmop_layout_has(layout, VMOP_LAYOUT_PAGE_MAPPING) &&

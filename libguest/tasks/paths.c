@@ -23,7 +23,7 @@ struct walk {
 
 static uint64_t load(const struct walk *walk, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_guest_space_u64(walk->space, base + (uint32_t)walk->layout->value[field]);
+	return vmop_guest_space_u64(walk->space, base + vmop_layout_value(walk->layout, field));
 }
 
 /* Put text before the path. Return false when it no longer fits. */
@@ -79,7 +79,7 @@ static bool is_unhashed(const struct walk *walk, uint64_t dentry)
 /* Write the path from the root to dentry, across mount points. */
 static void tree_path(struct walk *walk, uint64_t dentry, uint64_t vfsmount)
 {
-	uint64_t mount_offset = (uint32_t)walk->layout->value[VMOP_LAYOUT_MOUNT_MNT];
+	uint64_t mount_offset = vmop_layout_value(walk->layout, VMOP_LAYOUT_MOUNT_MNT);
 	uint64_t mount = vfsmount - mount_offset;
 	for (int i = 0; i < MAX_COMPONENTS && !walk->space->fault; i++) {
 		uint64_t root = load(walk, mount + mount_offset, VMOP_LAYOUT_VFSMOUNT_ROOT);

@@ -44,7 +44,7 @@ struct reader {
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint32_t)reader->layout->value[field];
+	return base + vmop_layout_value(reader->layout, field);
 }
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -116,8 +116,9 @@ static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t
 		reader->space->fault = true;
 		return pid;
 	}
-	uint64_t number = at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
-			  (uint64_t)level * (uint32_t)reader->layout->value[VMOP_LAYOUT_UPID_SIZE];
+	uint64_t number =
+		at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
+		(uint64_t)level * vmop_layout_value(reader->layout, VMOP_LAYOUT_UPID_SIZE);
 	return load32(reader, number, VMOP_LAYOUT_UPID_NR);
 }
 
@@ -317,7 +318,7 @@ static struct vmop_error *add_task(struct tasks *tasks, uint64_t task)
  */
 static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks, bool *ret_whole)
 {
-	uint64_t offset = (uint32_t)reader->layout->value[VMOP_LAYOUT_TASK_TASKS];
+	uint64_t offset = vmop_layout_value(reader->layout, VMOP_LAYOUT_TASK_TASKS);
 	uint64_t head = vmop_guest_kernel_symbol(reader->kernel, "init_task") + offset;
 	uint64_t node = head, seen = head;
 	uint32_t until = 1;
@@ -452,7 +453,7 @@ uint64_t vmop_guest_processes_first(struct vmop_guest_kernel *kernel,
 	const struct reader reader = {.space = &kernel->space, .layout = layout};
 	uint64_t idle = vmop_guest_kernel_symbol(kernel, "init_task");
 	uint64_t next = idle ? load(&reader, idle, VMOP_LAYOUT_TASK_TASKS) : 0;
-	uint64_t task = next - (uint32_t)layout->value[VMOP_LAYOUT_TASK_TASKS];
+	uint64_t task = next - vmop_layout_value(layout, VMOP_LAYOUT_TASK_TASKS);
 	bool is_first = next && load32(&reader, task, VMOP_LAYOUT_TASK_TGID) == 1;
 	return is_first && !kernel->space.fault ? task : 0;
 }

@@ -56,7 +56,7 @@ struct moment {
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint32_t)reader->layout->value[field];
+	return base + vmop_layout_value(reader->layout, field);
 }
 
 static bool has(const struct reader *reader, enum vmop_layout_field field)
@@ -184,7 +184,7 @@ static bool read_stack(struct reader *reader, uint64_t task, const struct moment
 	/* arch/arm64/include/asm/processor.h: task_pt_regs */
 	if (is_arm64(reader) && has(reader, VMOP_LAYOUT_PT_REGS_BYTES))
 		thread->entry_regs = stack + reader->stack_bytes -
-				     (uint32_t)reader->layout->value[VMOP_LAYOUT_PT_REGS_BYTES];
+				     vmop_layout_value(reader->layout, VMOP_LAYOUT_PT_REGS_BYTES);
 	if (is_arm64(reader))
 		return true;
 	const int32_t *value = reader->layout->value;
@@ -303,7 +303,7 @@ static void visit_process(struct reader *reader, uint64_t leader)
 {
 	uint64_t signal = load(reader, leader, VMOP_LAYOUT_TASK_SIGNAL);
 	uint64_t head = at(reader, signal, VMOP_LAYOUT_SIGNAL_THREADS);
-	uint64_t offset = (uint32_t)reader->layout->value[VMOP_LAYOUT_TASK_THREAD_NODE];
+	uint64_t offset = vmop_layout_value(reader->layout, VMOP_LAYOUT_TASK_THREAD_NODE);
 	if (vmop_guest_space_take_fault(reader->space) || !signal)
 		return; /* it has exited */
 	for (uint64_t node = head; (node = next_node(reader, head, node)) && !reader->is_ended;) {
@@ -317,7 +317,7 @@ static void visit_process(struct reader *reader, uint64_t leader)
 
 static void visit_processes(struct reader *reader)
 {
-	uint64_t offset = (uint32_t)reader->layout->value[VMOP_LAYOUT_TASK_TASKS];
+	uint64_t offset = vmop_layout_value(reader->layout, VMOP_LAYOUT_TASK_TASKS);
 	uint64_t first = vmop_guest_kernel_symbol(reader->kernel, "init_task");
 	uint64_t head = first + offset;
 	uint64_t node = head;

@@ -25,7 +25,7 @@ struct walk {
 
 static uint64_t at(const struct walk *walk, uint64_t base, enum vmop_layout_field field)
 {
-	return base + (uint32_t)walk->layout->value[field];
+	return base + vmop_layout_value(walk->layout, field);
 }
 
 static void take_vma(struct walk *walk, uint64_t address)
