@@ -135,6 +135,10 @@ struct vmop_error *vmop_inspect_guest(const char *name, bool with_stacks)
 		err = vmop_guest_open_xen((uint32_t)number, &options, &guest);
 	else
 		err = vmop_guest_open_pid((pid_t)number, &options, &guest);
+	if (err && !is_xen && err->os_errno == ENOENT) {
+		vmop_error_destroy(err);
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "there is no process %s", name);
+	}
 	if (!err && !is_xen) /* Xen's memory is mapped by need */
 		err = vmop_privileges_drop();
 	return err ? err : look_and_print(name, NULL, guest, with_stacks);

@@ -11,6 +11,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 
 /* The time after which a rotation that failed is tried again, and between two removals. */
 static const uint64_t rotate_again_ns = 60 * VMOP_NS_PER_S, expire_every_ns = 600 * VMOP_NS_PER_S;
@@ -500,7 +501,7 @@ static void expire(struct vmop_session *session)
 		unsigned n = vmop_file_keeper_take_removed(session->keeper);
 		if (n)
 			vmop_log_notice("%s: removed %u old session%s (%s)", setup->session_dir, n,
-					n == 1 ? "" : "s",
+					vmop_plural(n),
 					setup->keep_ns ? "keep, max-size" : "max-size");
 		vmop_session_note_failure(session, vmop_file_keeper_failure(session->keeper));
 	}

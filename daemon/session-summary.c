@@ -7,6 +7,7 @@
 
 #include "daemon/session.h"
 #include "libutil/cleanup.h"
+#include "libutil/plural.h"
 #include "libutil/stack-end.h"
 
 /*
@@ -142,14 +143,14 @@ static void put_where(FILE *out, struct vmop_session *session)
 	uint32_t cpus = status.source_stats.cpus_online;
 	unsigned unsampled, guests = count_guests(session, &unsampled);
 	if (cpus)
-		fprintf(out, " on %" PRIu32 " CPU%s", cpus, cpus == 1 ? "" : "s");
+		fprintf(out, " on %" PRIu32 " CPU%s", cpus, vmop_plural(cpus));
 	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
 		if (event->note)
 			fprintf(out, " (%s)", event->note);
 	if (guests || !unsampled)
-		fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
+		fprintf(out, ", %u guest%s", guests, vmop_plural(guests));
 	if (unsampled)
-		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
+		fprintf(out, ", %u guest%s not sampled", unsampled, vmop_plural(unsampled));
 }
 
 /* Print whether contexts of guests are captured, if there are guests or the user asked for it. */

@@ -63,12 +63,14 @@ static const struct argp_option options[] = {
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where session files go, over the set-up file's",
 	 2},
-	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
-	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
+	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file, and exit", 2},
+	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List the events of this machine, and exit", 2},
 	{"inspect-image", KEY_INSPECT_IMAGE, "FILE", 0,
-	 "Print the content of a saved image of a guest's memory as JSON, and exit", 2},
+	 "Print the findings about a saved image of a guest's memory as JSON, and exit", 2},
 	{"inspect-guest", KEY_INSPECT_GUEST, "PID|xen:ID", 0,
-	 "The same for a running guest: the pid of its VMM, or the number of a Xen domain", 2},
+	 "Print the findings about a running guest as JSON, and exit: the pid of its VMM, or the "
+	 "number of a Xen domain",
+	 2},
 	{"stacks", KEY_STACKS, NULL, 0,
 	 "With --inspect-image, --inspect-guest: add the call stacks of waiting threads", 2},
 	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
@@ -76,7 +78,7 @@ static const struct argp_option options[] = {
 	 "Where samples come from: perf, xen (the default in its dom0) or replay", 3},
 	{"replay", KEY_REPLAY, "FILE", 0,
 	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
-	{"verbose", 'V', NULL, 0, "Say more; twice: all", 4},
+	{"verbose", 'V', NULL, 0, "Log more; twice: everything", 4},
 	/* Exit with VMOP_EXIT_RUNS_ALREADY and no message if another vmopd runs already. */
 	{"by-vmopcontrol", KEY_BY_VMOPCONTROL, NULL, OPTION_HIDDEN, NULL, 4},
 	{0},
@@ -153,9 +155,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_option,
-	.doc = "Samples what burns CPU on this machine and in its guests, into session files.\v"
-	       "Without --start it waits for vmopcontrol(8), which also starts it where need be. "
-	       "Exit status: 0 done, 2 usage, 3 can't.",
+	.doc = "Samples the code that runs on this machine and in its guests, into session files.\v"
+	       "Without --start it waits for requests of vmopcontrol(8), which also starts it. "
+	       "Exit status: 0 done, 1 no kernel in an image, 2 usage, 3 failure.",
 };
 
 /* ---- set-up ------------------------------------------------------------------- */

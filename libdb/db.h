@@ -348,7 +348,7 @@ struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db);
 /*
  * Copy the session into the new file `name` of dir, mode 0600, which is one file without a WAL.
  * Messages contain path.  A session that is being written is copied as of one moment: that of the
- * snapshot, or one at the begin of the call.  `goes_on` is called about every 4 MiB with the share
+ * snapshot, or one at the start of the call.  `goes_on` is called about every 4 MiB with the share
  * that is done, 0 to 1, and ends the copy with VMOP_ERROR_BUSY by returning false; it may be NULL.
  * A session of more than max_bytes is VMOP_ERROR_LIMIT.  After an error there is no file.
  */

@@ -16,6 +16,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/log.c libutil/log.h libutil/markup.c libutil/markup.h \
 	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
+	libutil/plural.h \
 	libutil/proc-text.c libutil/proc-text.h libutil/procfs.c libutil/procfs.h \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h libutil/readers.c libutil/readers.h \

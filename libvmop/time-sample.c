@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reading all clocks of a handle at one moment. Around a region, the clocks that cost most are read
- * outside of the others: first at its begin, last at its end.
+ * outside of the others: first at its start, last at its end.
  */
 #include <sys/resource.h>
 #include <unistd.h>

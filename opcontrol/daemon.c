@@ -305,7 +305,7 @@ static struct vmop_error *not_running(void)
 			"vmopd is not running: it was killed; the samples that it stored "
 			"are kept; start it again with vmopcontrol --start");
 	return vmop_error_new(VMOP_ERROR_CANT,
-			      "vmopd is not running; start it with vmopcontrol --start");
+			      "vmopd is not running (vmopcontrol --start starts it)");
 }
 
 bool control_daemon_was_killed(void)

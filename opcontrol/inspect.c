@@ -10,6 +10,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/json.h"
 #include "libutil/parse.h"
+#include "libutil/plural.h"
 #include "libutil/protocol.h"
 #include "opcontrol/daemon.h"
 #include "opcontrol/show.h"
@@ -115,7 +116,7 @@ static void put_kernel(const json_t *kernel)
 	       control_number(kernel, "page_bytes") / 1024,
 	       control_number(kernel, "page_table_levels"),
 	       json_is_true(json_object_get(kernel, "kpti")) ? ", KPTI" : "",
-	       control_number(kernel, "cpus"), control_number(kernel, "cpus") == 1 ? "" : "s");
+	       control_number(kernel, "cpus"), vmop_plural(control_number(kernel, "cpus")));
 	printf("%-12s%" PRIu64 ", found by ", "symbols", control_number(kernel, "symbols"));
 	control_put(kernel, "found_by");
 	const char *offsets = control_text(kernel, "offsets_from");
@@ -261,7 +262,8 @@ static void put_domain(const json_t *domain)
 		printf(", Xen's id %" PRIu64, control_number(domain, "xen_domid"));
 	else
 		printf(", pid %" PRIu64, control_number(domain, "pid"));
-	printf(", %" PRIu64 " vCPUs seen\n", control_number(domain, "vcpus"));
+	printf(", %" PRIu64 " vCPU%s seen\n", control_number(domain, "vcpus"),
+	       vmop_plural(control_number(domain, "vcpus")));
 	if (control_text(domain, "note"))
 		control_put_row("note", control_text(domain, "note"));
 }
@@ -311,9 +313,9 @@ static void put_thread(const json_t *thread)
 	control_put(thread, "state");
 	fputs(json_is_true(json_object_get(thread, "running")) ? " (running)" : "", stdout);
 	if (json_is_integer(json_object_get(thread, "run_ns")))
-		printf(", ran %.3f ms in %" PRIu64 " runs, waited %.3f ms",
+		printf(", ran %.3f ms in %" PRIu64 " run%s, waited %.3f ms",
 		       (double)control_number(thread, "run_ns") / 1e6,
-		       control_number(thread, "runs"),
+		       control_number(thread, "runs"), vmop_plural(control_number(thread, "runs")),
 		       (double)control_number(thread, "wait_ns") / 1e6);
 	putchar('\n');
 	put_stack(json_object_get(thread, "stack"), control_text(thread, "end"));

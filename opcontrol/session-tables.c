@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libutil/plural.h"
 #include "opcontrol/show.h"
 
 #define TEXT_BYTES 64
@@ -112,14 +113,15 @@ static void put_spans(const json_t *facts)
 		interval_text(control_real(span, "interval_s"), interval);
 		printf("%-*s%s - %s: %s, %" PRIu64 " interval%s\n", CONTROL_LABEL_WIDTH,
 		       i ? "" : "detail", start, end, interval, control_number(span, "intervals"),
-		       control_number(span, "intervals") == 1 ? "" : "s");
+		       vmop_plural(control_number(span, "intervals")));
 	}
 	const json_t *dropped = json_object_get(facts, "dropped");
 	if (json_is_object(dropped)) {
 		char until[TEXT_BYTES];
 		local_time(dropped, "until", until);
-		printf("%-*s%" PRIu64 " samples, until %s\n", CONTROL_LABEL_WIDTH, "deleted",
-		       control_number(dropped, "samples"), until);
+		printf("%-*s%" PRIu64 " sample%s, until %s\n", CONTROL_LABEL_WIDTH, "deleted",
+		       control_number(dropped, "samples"),
+		       vmop_plural(control_number(dropped, "samples")), until);
 	}
 }
 
@@ -135,7 +137,8 @@ static void put_list(const json_t *facts, const char *list, const char *label, c
 		const char *kind = control_text(item, "kind");
 		if (kind && strcmp(kind, control_text(item, "name")) != 0)
 			printf(" (%s)", kind);
-		printf(": %" PRIu64 "%s\n", control_number(item, count), what);
+		uint64_t n = control_number(item, count);
+		printf(": %" PRIu64 "%s%s\n", n, what, *what ? vmop_plural(n) : "");
 		if (control_text(item, "note")) {
 			printf("%-*s  ", CONTROL_LABEL_WIDTH, "");
 			control_put(item, "note");
@@ -175,7 +178,7 @@ void control_session_table(const json_t *facts)
 	put_cost(facts);
 	printf("%-*s%" PRIu64 "\n", CONTROL_LABEL_WIDTH, "samples",
 	       control_number(facts, "samples"));
-	put_list(facts, "events", "events", "samples", " samples");
-	put_list(facts, "domains", "domains", "samples", " samples");
+	put_list(facts, "events", "events", "samples", " sample");
+	put_list(facts, "domains", "domains", "samples", " sample");
 	put_list(facts, "losses", "losses", "count", "");
 }

@@ -10,6 +10,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/guest-gap.h"
 #include "libutil/json.h"
+#include "libutil/plural.h"
 #include "libutil/stack-end.h"
 #include "opcontrol/lives.h"
 #include "opcontrol/show.h"
@@ -52,7 +53,7 @@ static void put_events(const json_t *status)
 			fputs(", threads of passive guests", stdout);
 		else if (control_number(status, "cpus"))
 			printf(" on %" PRIu64 " CPU%s", control_number(status, "cpus"),
-			       control_number(status, "cpus") == 1 ? "" : "s");
+			       vmop_plural(control_number(status, "cpus")));
 		putchar('\n');
 		if (control_text(event, "note"))
 			control_put_row("", control_text(event, "note"));
@@ -71,9 +72,10 @@ static void put_callgraph(const json_t *status)
 	uint64_t n_by_end[VMOP_N_STACK_ENDS];
 	for (unsigned end = 0; end < VMOP_N_STACK_ENDS; end++)
 		n_by_end[end] = control_number(callgraph, vmop_stack_end_word(end));
-	printf("%-*s%" PRIu64 " stacks: ", CONTROL_LABEL_WIDTH, "", stacks);
+	printf("%-*s%" PRIu64 " stack%s: ", CONTROL_LABEL_WIDTH, "", stacks, vmop_plural(stacks));
 	vmop_stack_ends_print(stdout, n_by_end, 0);
-	printf("; %" PRIu64 " unwind tables of %.1f MiB\n", control_number(callgraph, "tables"),
+	printf("; %" PRIu64 " unwind table%s of %.1f MiB\n", control_number(callgraph, "tables"),
+	       vmop_plural(control_number(callgraph, "tables")),
 	       (double)control_number(callgraph, "tables_bytes") / (1 << 20));
 	if (json_object_get(callgraph, "by_kernel"))
 		printf("%-*s%" PRIu64 " user stacks unwound in the kernel, %" PRIu64
@@ -149,7 +151,7 @@ static void write_contexts(FILE *out, const json_t *context)
 		fprintf(out, "; %" PRIu64 " lost in full rings", full);
 	if (switching)
 		fprintf(out, "; %" PRIu64 " while the guest switched tasks", switching);
-	fprintf(out, "; %" PRIu64 " guest%s with a known kernel", guests, guests == 1 ? "" : "s");
+	fprintf(out, "; %" PRIu64 " guest%s with a known kernel", guests, vmop_plural(guests));
 	write_gaps(out, context);
 }
 
@@ -176,7 +178,7 @@ static void write_waits(FILE *to, const json_t *waits)
 	fprintf(to,
 		"of %" PRIu64 " vCPU%s, %" PRIu64 " switches and %" PRIu64
 		" exits; %.3f %% of a CPU",
-		vcpus, vcpus == 1 ? "" : "s", control_number(waits, "switches"),
+		vcpus, vmop_plural(vcpus), control_number(waits, "switches"),
 		control_number(waits, "exits"), control_real(waits, "cpu_percent"));
 	fprintf(to, " (%.0f ns a switch, %.0f a wake-up, %.0f an exit)",
 		control_real(waits, "switch_ns"), control_real(waits, "wakeup_ns"),
@@ -238,7 +240,7 @@ static void put_pauses(const json_t *status)
 	double seconds = json_number_value(json_object_get(status, "paused_s"));
 	if (pauses || seconds > 0)
 		printf("%-*snothing for %.2f s in total, %" PRIu64 " time%s: Xen's lists changed\n",
-		       CONTROL_LABEL_WIDTH, "sampled", seconds, pauses, pauses == 1 ? "" : "s");
+		       CONTROL_LABEL_WIDTH, "sampled", seconds, pauses, vmop_plural(pauses));
 }
 
 static void put_samples(const json_t *status)
@@ -351,11 +353,15 @@ static void write_inside(FILE *to, const json_t *inside)
 		   *error = control_text(inside, "error");
 	fputs(state ? state : "", to);
 	if (release)
-		fprintf(to, ": %s, %" PRIu64 " symbols, %" PRIu64 " modules", release,
-			control_number(inside, "symbols"), control_number(inside, "modules"));
+		fprintf(to, ": %s, %" PRIu64 " symbol%s, %" PRIu64 " module%s", release,
+			control_number(inside, "symbols"),
+			vmop_plural(control_number(inside, "symbols")),
+			control_number(inside, "modules"),
+			vmop_plural(control_number(inside, "modules")));
 	if (json_object_get(inside, "processes"))
-		fprintf(to, ", %" PRIu64 " processes %.1f s ago",
+		fprintf(to, ", %" PRIu64 " process%s %.1f s ago",
 			control_number(inside, "processes"),
+			control_number(inside, "processes") == 1 ? "" : "es",
 			control_real(inside, "processes_age_s"));
 	if (json_object_get(inside, "age_s"))
 		fprintf(to, "; memory read %.1f s ago, %.2f s of CPU time in total",

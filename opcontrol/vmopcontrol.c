@@ -114,9 +114,8 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
 	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf "
-	 "(unwound in "
-	 "the kernel), auto (cfi or bpf, by the rate), defer, or a depth as opcontrol's; HOW left "
-	 "out: auto",
+	 "(unwound in the kernel), auto (cfi or bpf, by the rate), defer, or a depth as "
+	 "opcontrol's; HOW left out: auto",
 	 GROUP_SETUP},
 	{CALLGRAPH_DEPTH, KEY_CALLGRAPH_DEPTH, "N", 0,
 	 "Capture at most N frames of a call stack (default and most: 127)", GROUP_SETUP},
@@ -313,7 +312,8 @@ static const struct argp argp = {
 	.args_doc = "[-- COMMAND [ARG...]]",
 	.doc = "Sets up, starts, stops and queries vmopd, the profiler of this machine and its "
 	       "guests.\v"
-	       "Exit status: 0 done, 2 usage, 3 failure; with --run that of COMMAND. "
+	       "Exit status: 0 done, 1 no such session or domain, 2 usage, 3 failure; with --run "
+	       "that of COMMAND. "
 	       "Example: vmopcontrol --start; sleep 10; vmopcontrol --stop; vmopreport -l",
 };
 
@@ -353,8 +353,10 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 		if (!(action->takes & needed))
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "--%s goes with --setup, --start, --start-daemon or "
-					      "--run, not with --%s",
-					      arguments->changes[i].key, action->name);
+					      "--run%s, not with --%s",
+					      arguments->changes[i].key,
+					      is_dir ? ", and with actions on sessions" : "",
+					      action->name);
 	}
 	return check_rest(arguments);
 }
@@ -449,14 +451,23 @@ static struct vmop_error *apply_changes(struct arguments *arguments)
 	return vmop_setup_check(&request->setup);
 }
 
-static struct vmop_error *read_setup(struct control_request *request)
+static struct vmop_error *read_setup(struct control_request *request, bool has_changes)
 {
 	bool found;
 	const char *configured = secure_getenv("VMOP_CONFIG");
 	if (!request->config)
 		request->config = configured && *configured ? configured : VMOP_SETUP_FILE;
 	struct vmop_error *err = vmop_setup_init(&request->setup);
-	return err ? err : vmop_setup_read(&request->setup, request->config, &found);
+	if (!err)
+		err = vmop_setup_read(&request->setup, request->config, &found);
+	/* The actions that store options make the file. */
+	if (!err && !found && request->config_given && !has_changes &&
+	    request->action != &control_actions[0] /* --setup prints the defaults */)
+		err = vmop_error_new(VMOP_ERROR_USAGE,
+				     "--config: there is no file %s; --setup with set-up options "
+				     "makes one",
+				     request->config);
+	return err;
 }
 
 static struct vmop_error *run(struct arguments *arguments, int *ret_status)
@@ -472,7 +483,7 @@ static struct vmop_error *run(struct arguments *arguments, int *ret_status)
 	request->command = arguments->rest;
 	struct vmop_error *err = check_together(arguments);
 	if (!err)
-		err = read_setup(request);
+		err = read_setup(request, arguments->n_changes);
 	if (!err)
 		err = apply_changes(arguments);
 	return err ? err : request->action->act(request, ret_status);

@@ -11,6 +11,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 #include "opreport/arrange/call-report.h"
 #include "opreport/arrange/session.h"
 #include "opreport/charts/chart-rows.h"
@@ -70,10 +71,11 @@ static void log_missing_symbols(const struct vmop_result *result)
 	const struct vmop_missing *missing = &result->missing;
 	if (!missing->samples)
 		return;
-	vmop_log_notice(
-		"no symbols for %llu samples; most (%llu) in %s: %s",
-		(unsigned long long)missing->samples, (unsigned long long)missing->top_samples,
-		vmop_catalog_image(&result->catalog, missing->top_image)->name, missing->top_why);
+	vmop_log_notice("no symbols for %llu sample%s; most (%llu) in %s: %s",
+			(unsigned long long)missing->samples, vmop_plural(missing->samples),
+			(unsigned long long)missing->top_samples,
+			vmop_catalog_image(&result->catalog, missing->top_image)->name,
+			missing->top_why);
 }
 
 /* Log a notice if the user asked for a column that is empty in all rows. */

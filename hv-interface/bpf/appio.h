@@ -39,7 +39,7 @@ struct vmop_appio_facts {
 };
 
 /*
- * Load and attach the programs, which count nothing yet. has_times needs a second one, at the begin
+ * Load and attach the programs, which count nothing yet. has_times needs a second one, at the start
  * of each system call. Free with vmop_appio_destroy. VMOP_ERROR_CANT: the kernel has no such
  * programs or does not permit them; the message completes "not by BPF: ...".
  */
@@ -64,7 +64,7 @@ struct vmop_appio_sink {
 					const struct vmop_appio_entry *entry);
 };
 
-/* Pass all counts since the begin to the sink. */
+/* Pass all counts since the start to the sink. */
 struct vmop_error *vmop_appio_read(struct vmop_appio *appio, const struct vmop_appio_sink *sink,
 				   struct vmop_appio_facts *ret);
 

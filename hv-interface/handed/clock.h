@@ -36,7 +36,7 @@ struct vmop_handed_point {
 /* Zeroed: without a point. */
 struct vmop_handed_clock {
 	struct vmop_handed_point points[VMOP_HANDED_CLOCK_POINTS]; /* a ring */
-	uint64_t n_points;					   /* since the begin */
+	uint64_t n_points;					   /* since the start */
 	struct vmop_tsc_pair asked;
 	bool has_tsc, is_asked;
 	bool is_by_round_trips; /* the last point */

@@ -25,7 +25,7 @@ struct vmop_handed_turn {
 /* Zeroed: without a turn. */
 struct vmop_handed_turns {
 	struct vmop_handed_turn at[VMOP_HANDED_TURNS]; /* a ring */
-	uint64_t n;				       /* since the begin */
+	uint64_t n;				       /* since the start */
 };
 
 /* Add a switch record, later than those before. */

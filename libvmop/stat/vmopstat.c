@@ -548,8 +548,8 @@ int main(int argc, char **argv)
 						   settings.output ? settings.output : "--log-fd"));
 	}
 	vmop_stat_settings_deinit(&settings);
-	if (err) {
-		status = vmop_error_exit_status(err);
+	if (err) { /* 1 is a command's status only */
+		status = err->code == VMOP_ERROR_USAGE ? VMOP_EXIT_USAGE : VMOP_EXIT_CANT;
 		vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	}
 	return status;

@@ -7,6 +7,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/escape.h"
+#include "libutil/plural.h"
 #include "opreport/arrange/rows.h"
 #include "opreport/output/line-width.h"
 
@@ -144,7 +145,7 @@ static void put_sums(FILE *out, const struct printing *printing)
 	for (size_t e = 0; e < result->n_events; e++) {
 		struct vmop_count count = printing->block->counts[e];
 		fprintf(out, "%s%" PRIu64 " sample%s, %.2f %%", e ? "; " : "", count.samples,
-			count.samples == 1 ? "" : "s", vmop_share_percent(count, result->base[e]));
+			vmop_plural(count.samples), vmop_share_percent(count, result->base[e]));
 		if (result->n_events > 1)
 			fprintf(out, " of %s", vmop_result_event(result, e)->label);
 	}
@@ -312,7 +313,7 @@ static struct vmop_error *print_gap(const struct printing *printing, size_t n, b
 {
 	char text[80];
 	snprintf(text, sizeof(text), "        ... %zu %s%s without samples", n,
-		 is_code ? "instruction" : "line", n == 1 ? "" : "s");
+		 is_code ? "instruction" : "line", vmop_plural(n));
 	return print_line(printing, NULL, text);
 }
 

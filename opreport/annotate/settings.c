@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
 	{"search-dirs", KEY_SEARCH_DIRS, "DIR,...", 0,
 	 "Search them below these folders, and nowhere else", 2},
 	{"base-dirs", KEY_BASE_DIRS, "DIR,...", 0,
-	 "Remove these from the begin of paths before the search, and for --output-dir", 2},
+	 "Remove these from the start of paths before the search, and for --output-dir", 2},
 	{"lines", KEY_LINES, "SECONDS", 0,
 	 "CPU time for reading source lines, and for inlined functions (default: 10)", 2},
 	{NULL, 0, NULL, 0, "Output:", 4},

@@ -24,7 +24,7 @@ struct vmop_source_options {
 	 * name, and nowhere else. Empty: at its path, of host images only.
 	 */
 	const struct vmop_words *search_dirs;
-	const struct vmop_words *base_dirs; /* --base-dirs: removed from the begin of paths */
+	const struct vmop_words *base_dirs; /* --base-dirs: removed from the start of paths */
 	const struct vmop_archive *archive; /* has them in place of this machine; NULL: none */
 	const char *root;		    /* --root: what paths are relative to; NULL: "/" */
 };

@@ -13,6 +13,7 @@
 #include "libutil/escape.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 #include "opreport/annotate/note-sheet.h"
 #include "opreport/annotate/settings.h"
 #include "opreport/annotate/source-tree.h"
@@ -114,7 +115,8 @@ static struct vmop_error *print_sheet(const void *arg, FILE *out)
 	if (!err)
 		err = settings->output->print(vmop_note_sheet(sheet), &options, out);
 	if (!err && n_left_out)
-		vmop_log_warning("too much for one report, left out: %" PRIu64 " rows", n_left_out);
+		vmop_log_warning("too much for one report, left out: %" PRIu64 " row%s", n_left_out,
+				 vmop_plural(n_left_out));
 	vmop_note_sheet_destroy(sheet);
 	return err;
 }
@@ -126,7 +128,8 @@ static struct vmop_error *write_tree(const struct job *job)
 	struct vmop_error *err = vmop_source_tree_write(&job->annotation, dir, &counts);
 	if (err)
 		return err;
-	vmop_log_notice("%zu annotated source files written below %s", counts.n_written, dir);
+	vmop_log_notice("%zu annotated source file%s written below %s", counts.n_written,
+			vmop_plural(counts.n_written), dir);
 	if (counts.n_without_source)
 		vmop_log_notice("%zu source files were not found; without --output-dir each has "
 				"its reason",

@@ -6,6 +6,7 @@
 
 #include "libutil/escape.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 
 static void print_path(const char *path, FILE *out)
 {
@@ -39,11 +40,6 @@ void vmop_archive_list(const struct vmop_manifest *manifest, FILE *out)
 		print_missing("source files", "--sources adds them", out);
 }
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 void vmop_archive_summary(const struct vmop_manifest *manifest, char *ret, size_t size_bytes)
 {
 	size_t n[VMOP_N_MEMBER_KINDS] = {0};
@@ -52,8 +48,8 @@ void vmop_archive_summary(const struct vmop_manifest *manifest, char *ret, size_
 	size_t n_files = n[VMOP_MEMBER_IMAGE] + n[VMOP_MEMBER_DEBUG];
 	snprintf(ret, size_bytes,
 		 "%zu session%s, %zu file%s of images, %zu source file%s, %.1f MiB",
-		 n[VMOP_MEMBER_SESSION], plural(n[VMOP_MEMBER_SESSION]), n_files, plural(n_files),
-		 n[VMOP_MEMBER_SOURCE], plural(n[VMOP_MEMBER_SOURCE]),
+		 n[VMOP_MEMBER_SESSION], vmop_plural(n[VMOP_MEMBER_SESSION]), n_files,
+		 vmop_plural(n_files), n[VMOP_MEMBER_SOURCE], vmop_plural(n[VMOP_MEMBER_SOURCE]),
 		 (double)vmop_manifest_size_bytes(manifest) / 1048576);
 }
 
@@ -77,7 +73,7 @@ void vmop_archive_log_missing(const struct vmop_manifest *manifest)
 	if (n_images || n_sources)
 		vmop_log_notice("without a file here, and so in the archive: %zu image%s, %zu "
 				"source file%s; --list-files names them",
-				n_images, plural(n_images), n_sources, plural(n_sources));
+				n_images, vmop_plural(n_images), n_sources, vmop_plural(n_sources));
 	if (!manifest->has_sources)
 		vmop_log_info("source files are left out; --sources adds them");
 }

@@ -13,6 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 #include "opreport/archive/archive-settings.h"
 #include "opreport/archive/collect.h"
 #include "opreport/archive/interrupt.h"
@@ -110,8 +111,8 @@ static struct vmop_error *make(const struct vmop_archive_settings *settings)
 	if (err)
 		return err;
 	if (collection.n_beyond)
-		vmop_log_warning("--max-size left out %zu files; --list-files names them",
-				 collection.n_beyond);
+		vmop_log_warning("--max-size left out %zu file%s; --list-files shows which",
+				 collection.n_beyond, vmop_plural(collection.n_beyond));
 	vmop_archive_log_missing(&collection.manifest);
 	return NULL;
 }

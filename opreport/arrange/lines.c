@@ -9,6 +9,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/plural.h"
 #include "libutil/stack-end.h"
 #include "opreport/arrange/losses.h"
 #include "opreport/arrange/report-open.h"
@@ -184,9 +185,9 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 	for (size_t i = 0; i < result->n_omitted && i < NAMED_MAX && !err; i++) {
 		const struct vmop_omitted *omitted = &result->omitted[i];
 		err = add_line(report,
-			       "%" PRIu64 " samples of %s in session %s left out: another session "
+			       "%" PRIu64 " sample%s of %s in session %s left out: another session "
 			       "has them",
-			       omitted->samples,
+			       omitted->samples, vmop_plural(omitted->samples),
 			       vmop_catalog_domain(&result->catalog, omitted->domain)->name,
 			       result->catalog.sessions[omitted->session].name);
 	}
@@ -264,8 +265,8 @@ static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 	if (event->scale != 1 && result->catalog.n_sessions == 1)
 		snprintf(scale, sizeof(scale), ", weights scaled x%.2f", event->scale);
 	struct vmop_error *err =
-		add_line(report, "%s%s: %" PRIu64 " samples%s%s%s", event->label, rate,
-			 result->selected[e].samples,
+		add_line(report, "%s%s: %" PRIu64 " sample%s%s%s%s", event->label, rate,
+			 result->selected[e].samples, vmop_plural(result->selected[e].samples),
 			 result->choice.is_everything ? "" : " selected", idle, scale);
 	return err ? err : add_notes(report, e);
 }
@@ -445,7 +446,8 @@ static struct vmop_error *add_stacks_line(struct vmop_report *report)
 	if (facts->damaged)
 		fprintf(writer.out, ", %.1f %% damaged", (double)facts->damaged * percent);
 	if (facts->none)
-		fprintf(writer.out, "; %" PRIu64 " samples without a stack", facts->none);
+		fprintf(writer.out, "; %" PRIu64 " sample%s without a stack", facts->none,
+			vmop_plural(facts->none));
 	const char *text;
 	err = writer_end(&writer, &report->arena, &text);
 	return err ? err : add_line(report, "stacks: %s", text);
@@ -581,7 +583,7 @@ struct vmop_error *vmop_report_add_footer(struct vmop_report *report)
 		return &vmop_error_no_memory;
 	char text[128];
 	snprintf(text, sizeof(text), "(%zu more row%s, %.2f %% together)", hidden->n_rows,
-		 hidden->n_rows == 1 ? "" : "s",
+		 vmop_plural(hidden->n_rows),
 		 vmop_share_percent(hidden->counts[0], report->result->base[0]));
 	report->footer[0] = vmop_arena_text(&report->arena, text);
 	report->sheet.footer = report->footer;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "libutil/plural.h"
 #include "opreport/charts/chart-format.h"
 #include "opreport/charts/mode-mark.h"
 #include "opreport/charts/scale.h"
@@ -90,7 +91,7 @@ static void add_facts(struct vmop_chart_page *page)
 	snprintf(text, sizeof(text), "unit: %.400s", chart->unit);
 	vmop_flow_add(&flow, NULL, text, style);
 	format_count(chart->samples, count);
-	snprintf(text, sizeof(text), "%s sample%s", count, chart->samples == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "%s sample%s", count, vmop_plural(chart->samples));
 	vmop_flow_add(&flow, NULL, text, style);
 	snprintf(text, sizeof(text), "losses: %.400s", chart->losses ? chart->losses : "none");
 	vmop_flow_add(&flow, NULL, text, style);

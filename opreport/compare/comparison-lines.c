@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/plural.h"
 #include "opreport/compare/difference.h"
 #include "opreport/compare/figure.h"
 #include "opreport/compare/sheet-open.h"
@@ -185,15 +186,16 @@ static struct vmop_error *add_event_line(struct vmop_comparison_sheet *of)
 	const struct vmop_comparison *comparison = of->comparison;
 	size_t event = of->options.event, other = of->options.other;
 	const char *unit = unit_of(of, event), *total = total_of(of, event, other);
+	uint64_t first = vmop_comparison_all(comparison, event, 0).samples;
 	if (!unit || !total)
 		return &vmop_error_no_memory;
-	return add_line(of, vmop_comparison_sheet_text(
-				    of, "%s: %" PRIu64 " samples in %c, %" PRIu64 " in %c; in %s%s",
-				    comparison->events[event].label,
-				    vmop_comparison_all(comparison, event, 0).samples,
-				    comparison->sides[0].letter,
-				    vmop_comparison_all(comparison, event, other).samples,
-				    comparison->sides[other].letter, unit, total));
+	return add_line(of,
+			vmop_comparison_sheet_text(
+				of, "%s: %" PRIu64 " sample%s in %c, %" PRIu64 " in %c; in %s%s",
+				comparison->events[event].label, first, vmop_plural(first),
+				comparison->sides[0].letter,
+				vmop_comparison_all(comparison, event, other).samples,
+				comparison->sides[other].letter, unit, total));
 }
 
 struct vmop_error *vmop_comparison_sheet_add_lines(struct vmop_comparison_sheet *of)

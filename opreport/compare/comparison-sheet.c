@@ -2,24 +2,18 @@
 #include "opreport/compare/comparison-sheet.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "libutil/cleanup.h"
+#include "libutil/plural.h"
 #include "opreport/compare/sheet-open.h"
 
 const char *vmop_comparison_sheet_text(struct vmop_comparison_sheet *of, const char *format, ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list args;
 	va_start(args, format);
-	int len = vasprintf(&text, format, args);
+	const char *text = vmop_arena_vformat(&of->arena, format, args);
 	va_end(args);
-	if (len < 0) {
-		text = NULL;
-		return NULL;
-	}
-	return vmop_arena_text(&of->arena, text);
+	return text;
 }
 
 const struct vmop_count *vmop_comparison_sheet_counts(const struct vmop_comparison_sheet *of,
@@ -56,7 +50,7 @@ const char *vmop_comparison_sheet_name(const struct vmop_comparison_sheet *of,
 	size_t n = line->order->n_rest;
 	/* The arena grows by one text for each look at the last row, which is once or twice. */
 	const char *text = vmop_comparison_sheet_text((struct vmop_comparison_sheet *)of,
-						      "[%zu more row%s]", n, n == 1 ? "" : "s");
+						      "[%zu more row%s]", n, vmop_plural(n));
 	return text ? text : "";
 }
 

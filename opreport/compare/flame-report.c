@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/plural.h"
 #include "opreport/compare/comparison-sheet.h"
 #include "opreport/compare/flame-difference.h"
 #include "opreport/output/printing.h"
@@ -89,16 +90,12 @@ static struct vmop_error *add_lines(struct job *job, size_t event)
 		job->lines[job->n_lines] = sheet->lines[job->n_lines];
 	if (!gone.samples)
 		return NULL;
-	_cleanup_free_ char *text = NULL;
-	if (asprintf(&text,
-		     "not drawn: %" PRIu64 " samples of A in stacks that B lacks, %.2f %% of A's",
-		     gone.samples,
-		     100 * (double)gone.samples /
-			     (double)vmop_comparison_all(&job->comparison, event, 0).samples) < 0) {
-		text = NULL;
-		return &vmop_error_no_memory;
-	}
-	job->lines[job->n_lines] = vmop_arena_text(&job->difference.arena, text);
+	double percent = 100 * (double)gone.samples /
+			 (double)vmop_comparison_all(&job->comparison, event, 0).samples;
+	job->lines[job->n_lines] = vmop_arena_format(
+		&job->difference.arena,
+		"not drawn: %" PRIu64 " sample%s of A in stacks that B lacks, %.2f %% of A's",
+		gone.samples, vmop_plural(gone.samples), percent);
 	return job->lines[job->n_lines++] ? NULL : &vmop_error_no_memory;
 }
 

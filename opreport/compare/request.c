@@ -5,6 +5,8 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
+#include "opreport/arrange/losses.h"
 #include "opreport/compare/comparison.h"
 #include "opreport/compare/flame-report.h"
 
@@ -42,6 +44,21 @@ static struct vmop_error *run_sides(const struct vmop_compare_request *request, 
 	return err;
 }
 
+static void log_losses(const struct vmop_side *side)
+{
+	struct vmop_arena arena = {0};
+	const struct vmop_choice *choice = &side->result.choice;
+	bool is_of_part = choice->from_ns || choice->to_ns;
+	const char *losses = NULL;
+	struct vmop_error *err =
+		vmop_losses_describe(&side->result.catalog, is_of_part, &arena, &losses);
+	if (err)
+		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+	else if (losses)
+		vmop_log_warning("%c: losses: %s", side->letter, losses);
+	vmop_arena_deinit(&arena);
+}
+
 static void log_sides(const struct vmop_compare_request *request, const struct sides *sides)
 {
 	bool shows_losses =
@@ -51,16 +68,13 @@ static void log_sides(const struct vmop_compare_request *request, const struct s
 	for (size_t i = 0; i < sides->n; i++) {
 		const struct vmop_side *side = &sides->items[i];
 		const struct vmop_missing *missing = &side->result.missing;
-		uint64_t lost = 0;
-		for (size_t l = 0; l < side->result.catalog.n_losses; l++)
-			lost += side->result.catalog.losses[l].count;
-		if (lost && !shows_losses)
-			vmop_log_warning("%c: losses: %llu; vmopreport names them", side->letter,
-					 (unsigned long long)lost);
+		if (!shows_losses)
+			log_losses(side);
 		if (missing->samples)
 			vmop_log_notice(
-				"%c: no symbols for %llu samples; most (%llu) in %s: %s",
+				"%c: no symbols for %llu sample%s; most (%llu) in %s: %s",
 				side->letter, (unsigned long long)missing->samples,
+				vmop_plural(missing->samples),
 				(unsigned long long)missing->top_samples,
 				vmop_catalog_image(&side->result.catalog, missing->top_image)->name,
 				missing->top_why);

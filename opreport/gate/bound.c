@@ -11,8 +11,7 @@
 #define ACCEPTED                                                                                   \
 	"[each ]FIGURE OP NUMBER, as in 'symbol:crc32* > 5%%': domain: image: symbol: task: "      \
 	"cgroup: steal:GLOB and unattributed with a share, lost[:NAME] with a share or a number, " \
-	"ipc, "                                                                                    \
-	"cpi, mpki or a --ratio with a number; OP is > >= < or <="
+	"ipc, cpi, mpki or a --ratio with a number; OP is > >= < or <="
 
 /* The kind of a figure's number. */
 enum unit { SHARE, NUMBER, ANY };
@@ -29,7 +28,7 @@ static const struct figure {
 	{"steal:", VMOP_GATE_STEAL, SHARE},
 };
 
-static struct vmop_error *malformed(const char *text)
+struct vmop_error *vmop_bound_malformed(const char *text)
 {
 	return vmop_error_new(VMOP_ERROR_USAGE, "--fail-if='%s': accepted: " ACCEPTED, text);
 }
@@ -110,13 +109,13 @@ struct vmop_error *vmop_bound_parse(const char *text, struct vmop_bound *ret)
 		return &vmop_error_no_memory;
 	char *number = cut_at_operator(copy, &ret->op), *figure = trim(copy);
 	if (!number || !parse_limit(number, ret))
-		return malformed(text);
+		return vmop_bound_malformed(text);
 	if (!strncmp(figure, "each ", 5)) {
 		ret->each = true;
 		figure = trim(figure + 5);
 	}
 	if (!parse_figure(figure, ret, &unit) || (ret->each && !vmop_bound_is_of_rows(ret)))
-		return malformed(text);
+		return vmop_bound_malformed(text);
 	if ((unit == SHARE && !ret->is_percent) || (unit == NUMBER && ret->is_percent))
 		return vmop_error_new(VMOP_ERROR_USAGE, "--fail-if='%s': %s takes %s", text, figure,
 				      unit == SHARE ? "a share: put % behind the number"

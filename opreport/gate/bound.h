@@ -4,11 +4,12 @@
  *
  *	domain:GLOB image:GLOB symbol:GLOB task:GLOB cgroup:GLOB
  *			   the share of all rows that match, in percent; with "each" of any row
- *	steal:GLOB	   what vCPUs of guests waited for the CPU, in percent of their time
+ *	steal:GLOB	   the waits of guests' vCPUs for a CPU, in percent of their time
  *	unattributed	   the share of samples without an image
  *	lost		   samples that were dropped, as a share of all that were taken; or, without
- *%, their number lost:NAME	   one kind of loss, likewise: vmop-session(5) lists them RATIO
- *ipc, cpi, mpki, or the name of a --ratio: a number
+ *			   %, their number
+ *	lost:NAME	   one kind of loss, likewise: vmop-session(5) lists them
+ *	RATIO		   ipc, cpi, mpki, or the name of a --ratio: a number
  */
 #ifndef VMOP_OPREPORT_GATE_BOUND_H
 #define VMOP_OPREPORT_GATE_BOUND_H
@@ -47,6 +48,9 @@ struct vmop_bound {
  */
 struct vmop_error *vmop_bound_parse(const char *text, struct vmop_bound *ret);
 void vmop_bound_deinit(struct vmop_bound *bound);
+
+/* Return the error of a bound that is not understood, with the accepted forms. */
+struct vmop_error *vmop_bound_malformed(const char *text);
 
 /* Return whether a value, in percent where the bound is, crosses the bound. */
 bool vmop_bound_is_crossed(const struct vmop_bound *bound, double value);

@@ -8,6 +8,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 #include "opreport/gate/figures.h"
 #include "opreport/waits/waits.h"
 
@@ -95,8 +96,8 @@ static struct vmop_error *check_lost(struct gate *gate, const struct vmop_bound 
 	double percent = all > 0 ? 100 * (double)lost.lost / all : 0;
 	if (vmop_bound_is_crossed(bound, bound->is_percent ? percent : (double)lost.lost) &&
 	    add_violation(gate))
-		vmop_log(VMOP_LOG_ERROR, "%s: %" PRIu64 " beside %" PRIu64 " samples, %.4g %%",
-			 bound->text, lost.lost, lost.stored, percent);
+		vmop_log(VMOP_LOG_ERROR, "%s: %" PRIu64 " beside %" PRIu64 " sample%s, %.4g %%",
+			 bound->text, lost.lost, lost.stored, vmop_plural(lost.stored), percent);
 	return NULL;
 }
 

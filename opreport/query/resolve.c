@@ -8,6 +8,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/plural.h"
 #include "libutil/progress.h"
 #include "opreport/query/idle.h"
 
@@ -71,8 +72,8 @@ static void note_missing(struct vmop_result *result, size_t image, uint64_t samp
 	if (!samples)
 		return;
 	why = why ? why : "addresses outside all of its symbols";
-	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples,
-		      vmop_catalog_image(&result->catalog, image)->name, why);
+	vmop_log_info("no symbols for %" PRIu64 " sample%s in %s: %s", samples,
+		      vmop_plural(samples), vmop_catalog_image(&result->catalog, image)->name, why);
 	result->missing.samples += samples;
 	if (samples <= result->missing.top_samples)
 		return;

@@ -138,9 +138,16 @@ static struct vmop_error *add_lines(struct vmop_series *series, const struct vmo
 		longest_ns = ns > longest_ns ? ns : longest_ns;
 	}
 	format_length(slots->step_s * VMOP_NS_PER_S, step);
-	vmop_format_span(longest_ns, longest, sizeof(longest));
+	if (longest_ns < 10 * VMOP_NS_PER_S) /* of 1.2 s on a busy machine, and not of 1 */
+		snprintf(longest, sizeof(longest), "%.1f s", (double)longest_ns / 1e9);
+	else
+		vmop_format_span(longest_ns, longest, sizeof(longest));
 	int len = snprintf(line, sizeof(line), "steps of %s, local time", step);
-	if (n_coarse)
+	if (n_coarse == 1)
+		snprintf(line + len, sizeof(line) - (size_t)len,
+			 "; 1 row of time is longer: it is stored by intervals of up to %s",
+			 longest);
+	else if (n_coarse)
 		snprintf(line + len, sizeof(line) - (size_t)len,
 			 "; %zu rows of time are longer: they are stored by intervals of up to %s",
 			 n_coarse, longest);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/plural.h"
 #include "opreport/query/query.h"
 #include "opreport/stacks/flame-layout.h"
 #include "opreport/stacks/flame-tint.h"
@@ -127,8 +128,8 @@ static void put_counts(const struct graph *graph, const char *what, struct vmop_
 {
 	const char *unit = graph->event->unit;
 	struct vmop_svg_text text;
-	fprintf(graph->out, "\n%s%" PRIu64 " samples, %.2f %%", what, count.samples,
-		percent_of(graph, count));
+	fprintf(graph->out, "\n%s%" PRIu64 " sample%s, %.2f %%", what, count.samples,
+		vmop_plural(count.samples), percent_of(graph, count));
 	if (!count.weight_events)
 		return;
 	vmop_svg_text_set(&text, *unit ? unit : graph->event->label, 40);

@@ -47,6 +47,7 @@ fi
 refuse 1 "stacks are not known" control --inspect="$work/ram" --stacks
 refuse 2 "--stacks goes with --inspect" control --status --stacks
 refuse 2 "neither a pid nor xen:ID" "$build/vmopd" --inspect-guest=web1
+refuse 1 "there is no process 2147483646" "$build/vmopd" --inspect-guest=2147483646
 refuse 2 "--stacks goes with" "$build/vmopd" --stacks
 # A process that is no VMM.
 refuse 1 "no memory that can be" control --inspect=$$ --stacks

@@ -65,6 +65,8 @@ refuse 2 "neither perf, xen nor replay" "$vmopd" --source=magic
 refuse 2 "needs --replay=FILE" "$vmopd" --source=replay
 refuse 2 "--replay needs --source=replay" "$vmopd" --source=perf --replay=x
 refuse 2 "no file $work/none" "$vmopd" --check-setup --config="$work/none"
+refuse 2 "no file $work/none" control --start --config="$work/none"
+refuse 2 "no file $work/none" control --list --config="$work/none"
 refuse 2 "not a time" "$vmopd" --start --duration=never
 refuse 2 "--duration goes with --start" "$vmopd" --duration=1s
 is "the set-up file after nothing but errors" "$(find "$VMOP_CONFIG" 2>/dev/null)" = ""

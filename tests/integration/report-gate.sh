@@ -123,6 +123,7 @@ expect 4 "changed: " nightly time:2023-11-21 --fail-if-changed=2pp,25% before:7d
 # ---- bad input --------------------------------------------------------------------------
 
 refuse 2 "--fail-if='symbl:x > 5%': accepted: " report --fail-if='symbl:x > 5%'
+refuse 2 "--fail-if='bogus > 5': accepted: " report --fail-if='bogus > 5'
 refuse 2 "put % behind the number" report --fail-if='symbol:x > 5'
 refuse 2 "the events are: cpu-clock" gate session:after --fail-if='ipc > 1'
 refuse 2 "--fail-if='nosuch > 1'" gate session:after --fail-if='nosuch > 1'

@@ -18,7 +18,7 @@ void vmop_given_numbers_put(struct vmop_guests *guests, const struct vmop_domain
 void vmop_given_numbers_remove(struct vmop_guests *guests, struct vmop_watched_guest *watched);
 
 /*
- * Remove, once in a session and some seconds after its begin, the numbers of guests that only the
+ * Remove, once in a session and some seconds after its start, the numbers of guests that only the
  * session before watched.
  */
 void vmop_given_numbers_sweep(struct vmop_guests *guests);

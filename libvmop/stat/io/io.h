@@ -53,7 +53,7 @@ struct vmop_error *vmop_stat_io_prepare(const struct vmop_stat_io_settings *sett
 /* Count a process: from its next execve(2) on, or from now on. */
 struct vmop_error *vmop_stat_io_begin(struct vmop_stat_io *io, pid_t pid, bool on_exec);
 
-/* Read everything since the begin into account, totals and facts. */
+/* Read everything since the start into account, totals and facts. */
 struct vmop_error *vmop_stat_io_read(struct vmop_stat_io *io);
 
 /* Stop counting. What was read stays until the next prepare or deinit. */

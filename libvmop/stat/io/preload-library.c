@@ -30,7 +30,7 @@ static uint8_t id_of(uint8_t *id, const char *call)
 	return *id;
 }
 
-/* Define the real function, and the begin of one that replaces it. */
+/* Define the real function, and the beginning of one that replaces it. */
 #define REAL(name)                                                                                 \
 	static __typeof__(name) *real;                                                             \
 	if (!real)                                                                                 \

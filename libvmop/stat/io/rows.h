@@ -18,7 +18,7 @@ struct vmop_stat_io_rows {
 void vmop_stat_io_rows_clear(struct vmop_stat_io_rows *rows);
 
 /*
- * Add the values of one run, or of an interval of which before is the begin, in seconds. The rows'
+ * Add the values of one run, or of an interval of which before is the start, in seconds. The rows'
  * texts are static.
  */
 void vmop_stat_io_rows_add(struct vmop_stat_io_rows *rows, const struct vmop_stat_io *io,

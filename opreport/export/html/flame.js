@@ -89,12 +89,12 @@ function describe(box) {
 	const parts = [box.name];
 	if (box.image)
 		parts.push(box.image);
-	parts.push(vmop.showNumber(box.total.samples) + " samples, " +
+	parts.push(vmop.showSamples(box.total.samples) + ", " +
 		   vmop.showPercent(100 * box.width));
 	if (state.event.weight)
 		parts.push(vmop.showWeight(box.total.weight));
 	if (box.self.samples && box.self.samples !== box.total.samples)
-		parts.push("in no box below: " + vmop.showNumber(box.self.samples) + " samples");
+		parts.push("in no box below: " + vmop.showSamples(box.self.samples));
 	return parts;
 }
 

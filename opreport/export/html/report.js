@@ -83,6 +83,14 @@ function showNumber(number) {
 	return Math.round(number).toLocaleString("en-US");
 }
 
+function nameSamples(number) {
+	return number === 1 ? "sample" : "samples";
+}
+
+function showSamples(number) {
+	return showNumber(number) + " " + nameSamples(number);
+}
+
 function showPercent(percent) {
 	return percent.toFixed(2) + " %";
 }
@@ -137,7 +145,8 @@ function drawSummary(section) {
 	const lost = data.losses.reduce((sum, loss) => sum + loss[2], 0);
 	const cards = section.querySelector(".cards");
 	cards.replaceChildren();
-	addCard(cards, showNumber(whole.samples), isWhole() ? "samples" : "samples in the chosen time");
+	addCard(cards, showNumber(whole.samples),
+		nameSamples(whole.samples) + (isWhole() ? "" : " in the chosen time"));
 	addCard(cards, event.weight ? showWeight(whole.weight) : "-", "weight of " + event.label);
 	addCard(cards, showSpan((state.to - state.from) * event.span_s), "time");
 	// Losses have no time here: they are of the whole session also in a part of it.
@@ -246,7 +255,7 @@ addSummary();
 addBills();
 return {data: data, state: state, drawers: drawers, make: make, makeSvg: makeSvg,
 	addSection: addSection, setAttributes: setAttributes, isWhole: isWhole, sumTimes: sumTimes,
-	valueOf: valueOf, shareOf: shareOf, showNumber: showNumber, showPercent: showPercent,
-	showWeight: showWeight, showSpan: showSpan, matcher: matcher, kindOf: kindOf,
+	valueOf: valueOf, shareOf: shareOf, showNumber: showNumber, showSamples: showSamples,
+	showPercent: showPercent, showWeight: showWeight, showSpan: showSpan, matcher: matcher, kindOf: kindOf,
 	makeKey: makeKey, update: update, choose: choose};
 })();

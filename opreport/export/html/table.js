@@ -82,8 +82,8 @@ function drawRest() {
 	const event = state.event, n = event.n_rows - event.rows.length;
 	const share = {samples: event.rest_samples, weight: event.rest_weight};
 	rest.textContent = !n ? "" : "The smallest " + vmop.showNumber(n) +
-		" rows are not listed. They sum up to " + vmop.showNumber(event.rest_samples) +
-		" samples" + (vmop.isWhole() ? ", " + vmop.showPercent(vmop.shareOf(share)) : "") + ".";
+		" rows are not listed. They sum up to " + vmop.showSamples(event.rest_samples) +
+		(vmop.isWhole() ? ", " + vmop.showPercent(vmop.shareOf(share)) : "") + ".";
 }
 
 function draw() {
