@@ -7,7 +7,8 @@ RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 RIGS += kvm:context kvm:context@6.12 kvm:context-reboot kvm:context-reboot@6.12 kvm:context-reset kvm:guest-stacks kvm:guest-stacks@6.12
 # agents in guests, and guests that pose as such
 RIGS += kvm:active kvm:handed
-# An active guest that migrates live, and is saved and restored. It is not among RIGS yet: it has not been seen to pass.
+# An active guest that migrates live, and is saved and restored
+RIGS += kvm:migration
 EXTRA_DIST += tests/rigs/scenarios/migration.l1 tests/rigs/scenarios/migration.check
 # an agent that samples by the counters of its guest's virtual PMU
 RIGS += arm64:active-pmu
