@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/readers.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utlist.h>
 
+#include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/io.h"
 #include "libutil/log.h"
 #include "libutil/worker.h"
 
-#define NS_A_MS 1000000ull
 #define MAX_HALVINGS 4
 
 /* One thread with its jobs. */
@@ -23,6 +27,7 @@ struct lane {
 	struct vmop_read_job *queue, *done;
 	struct vmop_read_job *current;
 	unsigned nice;	   /* fixed */
+	pid_t tid;	   /* of the thread, if there is a current job */
 	uint64_t since_ns; /* start of current */
 	/* The owner's: the place of the current job when it was abandoned. */
 	uint64_t hung_place;
@@ -67,6 +72,7 @@ static void run(struct vmop_worker *worker)
 		}
 		DL_DELETE(lane->queue, job);
 		lane->current = job;
+		lane->tid = gettid();
 		lane->since_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		pthread_mutex_unlock(&worker->lock);
 		job->ops->run(job);
@@ -196,12 +202,30 @@ static unsigned patience_ms(const struct vmop_readers *readers)
 	return readers->job_ms >> (readers->n_hung < MAX_HALVINGS ? readers->n_hung : MAX_HALVINGS);
 }
 
+/* Return whether a thread of this process has a CPU or waits for one. */
+static bool is_runnable(pid_t tid)
+{
+	char path[64], text[256];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	/* proc(5): "TID (NAME) STATE ...". The name can have parentheses. */
+	const char *name_end = strrchr(text, ')');
+	return name_end && strncmp(name_end, ") R", 3) == 0;
+}
+
 /* The caller holds the lane's lock. */
 static bool is_hung(const struct vmop_readers *readers, const struct lane *lane)
 {
-	uint64_t since_ns = lane->since_ns;
-	return lane->current &&
-	       vmop_clock_ns(CLOCK_MONOTONIC) - since_ns >= patience_ms(readers) * NS_A_MS;
+	if (!lane->current)
+		return false;
+	uint64_t took_ns = vmop_clock_ns(CLOCK_MONOTONIC) - lane->since_ns;
+	uint64_t patience_ns = patience_ms(readers) * VMOP_NS_PER_MS;
+	return took_ns >= patience_ns * VMOP_READERS_BUSY_FACTOR ||
+	       (took_ns >= patience_ns && !is_runnable(lane->tid));
 }
 
 /* Wait up to wait_ms, or until a job hangs. The caller holds the lane's lock. */
@@ -288,5 +312,33 @@ bool vmop_readers_collect(struct vmop_readers *readers, unsigned wait_ms)
 	readers->n_pending -= finish_all(readers, done, VMOP_READ_DONE);
 	if (hung)
 		give_up(readers, hung, rest);
+	return readers->n_pending == 0;
+}
+
+/* Return whether a job waits for the thread, or its thread for a CPU. */
+static bool is_busy(const struct vmop_readers *readers)
+{
+	struct lane *lane = readers->lane;
+	if (!lane)
+		return false;
+	pthread_mutex_lock(&lane->worker.lock);
+	bool ret = lane->current ? is_runnable(lane->tid) : lane->queue || lane->done;
+	pthread_mutex_unlock(&lane->worker.lock);
+	return ret;
+}
+
+bool vmop_readers_collect_last(struct vmop_readers *readers, unsigned wait_ms)
+{
+	const unsigned step_ms = 100;
+	uint64_t began_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	unsigned waited_ms = 0;
+	while (waited_ms < wait_ms ||
+	       (waited_ms < wait_ms * VMOP_READERS_BUSY_FACTOR && is_busy(readers))) {
+		unsigned next_ms = wait_ms - waited_ms;
+		if (vmop_readers_collect(readers, waited_ms < wait_ms ? next_ms : step_ms))
+			return true;
+		waited_ms =
+			(unsigned)((vmop_clock_ns(CLOCK_MONOTONIC) - began_ns) / VMOP_NS_PER_MS);
+	}
 	return readers->n_pending == 0;
 }

@@ -21,6 +21,8 @@
 #define VMOP_READERS_QUEUE_MAX 16384
 /* The number of hanging threads. At this number, no file is read until one of them returns. */
 #define VMOP_READERS_HUNG_MAX 64
+/* How many times as long a job may take while its thread has a CPU or waits for one. */
+#define VMOP_READERS_BUSY_FACTOR 4
 struct vmop_readers;
 struct vmop_read_job;
 
@@ -56,8 +58,10 @@ struct vmop_read_job {
  * name is the name of the threads (vmop_thread_begin). The first job starts the thread. arg is
  * passed to finish().
  *
- * A job that takes longer than job_ms hangs. Each hanging job halves that time for the next ones,
- * down to a sixteenth. The wait for all hanging jobs together is so at most six times job_ms.
+ * A job that takes longer than job_ms hangs, unless its thread has a CPU or waits for one: a busy
+ * machine may take VMOP_READERS_BUSY_FACTOR times as long. Each hanging job halves that time for
+ * the next ones, down to a sixteenth. The wait for all hanging jobs together is so at most six
+ * times job_ms, or on a busy machine that factor times as long.
  *
  * The threads run at that nice value, and unless it is 0 they read at the lowest priority above
  * idle: an idle one could starve and would be taken for hanging.
@@ -79,6 +83,12 @@ void vmop_readers_submit(struct vmop_readers *readers, struct vmop_read_job *job
  * Return true if no job is left.
  */
 bool vmop_readers_collect(struct vmop_readers *readers, unsigned wait_ms);
+
+/*
+ * Finish all jobs: wait wait_ms, and then up to VMOP_READERS_BUSY_FACTOR times as long while the
+ * thread of the running job has a CPU or waits for one. Return true if no job is left.
+ */
+bool vmop_readers_collect_last(struct vmop_readers *readers, unsigned wait_ms);
 
 /* Return the number of submitted, unfinished jobs. */
 size_t vmop_readers_pending(const struct vmop_readers *readers);

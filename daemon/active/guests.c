@@ -392,20 +392,6 @@ static void log_losses(struct vmop_active_guests *active)
 	active->logged = *now;
 }
 
-/* Log that a guest's agent begins or ceases to sample. */
-static void log_change(struct vmop_active_candidate *candidate, bool is_sampled, bool is_handed)
-{
-	if (is_sampled && !candidate->was_sampled)
-		vmop_log_notice("guest \"%s\" %s now", candidate->name,
-				is_handed ? "gets the host's samples" : "samples itself");
-	else if (!is_sampled && candidate->was_sampled)
-		vmop_log_warning("guest \"%s\" no longer %s: its vmopd or the guest is gone; it is "
-				 "sampled as a passive one",
-				 candidate->name,
-				 is_handed ? "gets the host's samples" : "samples itself");
-	candidate->was_sampled = is_sampled;
-}
-
 /* Return the part of the note of a guest with an agent that is about the fetch of its session. */
 static const char *fetch_text(const struct vmop_active_guests *active, uint32_t vmm_pid)
 {
@@ -503,7 +489,7 @@ static void log_errors(struct vmop_active_guests *active)
 }
 
 /* Let the agents of the connected guests begin and go on. */
-static void drive_agents(struct vmop_active_guests *active)
+static void drive_agents(struct vmop_active_guests *active, uint64_t now_ns)
 {
 	uint32_t wanted[VMOP_ACTIVE_CANDIDATES_MAX];
 	size_t n = 0;
@@ -515,10 +501,11 @@ static void drive_agents(struct vmop_active_guests *active)
 	vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_active_group_want(active->group, wanted, n));
 	for (size_t i = 0; i < active->candidates.n; i++) {
 		struct vmop_active_candidate *candidate = &active->candidates.at[i];
-		log_change(candidate,
-			   vmop_active_group_presence(active->group, candidate->vmm_pid) ==
-				   VMOP_ACTIVE_THERE,
-			   active->handing != NULL);
+		vmop_active_candidate_log(
+			candidate,
+			vmop_active_group_presence(active->group, candidate->vmm_pid) ==
+				VMOP_ACTIVE_THERE,
+			active->handing != NULL, now_ns);
 	}
 }
 
@@ -533,7 +520,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	vmop_active_links_pump(active->links, now_ns);
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
-	drive_agents(active);
+	drive_agents(active, now_ns);
 	hand_over(active);
 	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
 	vmop_fetches_step(active->fetches);

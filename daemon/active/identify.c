@@ -120,6 +120,29 @@ void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 	}
 }
 
+void vmop_active_candidate_log(struct vmop_active_candidate *candidate, bool is_sampled,
+			       bool is_handed, uint64_t now_ns)
+{
+	const char *what = is_handed ? "gets the host's samples" : "samples itself";
+	if (is_sampled == candidate->was_sampled) {
+		candidate->silent_ns = 0;
+		return;
+	}
+	if (!is_sampled) {
+		if (!candidate->silent_ns)
+			candidate->silent_ns = now_ns;
+		if (now_ns - candidate->silent_ns < VMOP_ACTIVE_SILENT_NS)
+			return;
+		vmop_log_warning("guest \"%s\" no longer %s: its vmopd or the guest is gone; it is "
+				 "sampled as a passive one",
+				 candidate->name, what);
+	} else {
+		vmop_log_notice("guest \"%s\" %s now", candidate->name, what);
+	}
+	candidate->silent_ns = 0;
+	candidate->was_sampled = is_sampled;
+}
+
 void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates)
 {
 	while (candidates->n)

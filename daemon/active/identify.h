@@ -32,6 +32,7 @@ struct vmop_active_candidate {
 	uint64_t seen_ns;		    /* when the session last listed the guest */
 	uint32_t kvm_tid;		    /* as in struct vmop_domain */
 	bool was_sampled;		    /* its agent samples, as far as was logged */
+	uint64_t silent_ns; /* since when it does not, and that was not logged; 0: it does */
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 };
@@ -50,6 +51,15 @@ struct vmop_active_candidates {
 void vmop_active_candidates_follow(struct vmop_active_candidates *candidates,
 				   const struct vmop_domains *domains, uint64_t now_ns);
 void vmop_active_candidates_deinit(struct vmop_active_candidates *candidates);
+
+/*
+ * Log that a guest's agent begins or ceases to sample, with is_handed the host's samples. The
+ * connection of a VMM that ends is lost before the process is gone: a guest that goes in this time
+ * is logged as gone, by vmop_active_candidates_follow(), and not as one without an agent.
+ */
+#define VMOP_ACTIVE_SILENT_NS (3 * VMOP_NS_PER_S)
+void vmop_active_candidate_log(struct vmop_active_candidate *candidate, bool is_sampled,
+			       bool is_handed, uint64_t now_ns);
 
 /*
  * Connect to the ports of virtio-serial of the guests that have one and are not connected. A guest

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "libutil/log.h"
 #include "libutil/procfs.h"
@@ -35,7 +36,10 @@ static struct vmop_error *open_guest(struct vmop_guest_opener *opener, const cha
 {
 	if (opener->guest)
 		return NULL;
-	struct vmop_guest_options options = {.qmp_socket = qmp_socket, .profile = opener->profiles};
+	/* A machine without this directory has no profiles, which is usual. */
+	bool has_profiles = opener->profiles && access(opener->profiles, F_OK) == 0;
+	struct vmop_guest_options options = {.qmp_socket = qmp_socket,
+					     .profile = has_profiles ? opener->profiles : NULL};
 	struct vmop_error *err =
 		opener->holder.is_xen
 			? vmop_guest_open_xen(opener->holder.number, &options, &opener->guest)

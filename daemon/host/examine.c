@@ -187,8 +187,11 @@ void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last)
 {
 	if (!examiner->readers)
 		return;
-	unsigned wait_ms = is_last ? LAST_WAIT_MS : examiner->is_behind ? 0 : FLUSH_WAIT_MS;
-	examiner->is_behind = !vmop_readers_collect(examiner->readers, wait_ms);
+	if (is_last)
+		vmop_readers_collect_last(examiner->readers, LAST_WAIT_MS);
+	else
+		examiner->is_behind = !vmop_readers_collect(
+			examiner->readers, examiner->is_behind ? 0 : FLUSH_WAIT_MS);
 }
 
 struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64_t own_mount_ns,

@@ -32,8 +32,9 @@ void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image
 
 /*
  * Take the results of the finished reads. Wait up to a tenth of a second for the others, except
- * while the last wait was too short for a read. is_last: wait up to two seconds in any case. The
- * row of an image whose file is read later is stored again.
+ * while the last wait was too short for a read. is_last: wait up to two seconds in any case, and
+ * longer on a busy machine (vmop_readers_collect_last). The row of an image whose file is read
+ * later is stored again.
  */
 void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last);
 

@@ -565,7 +565,7 @@ void vmop_jitdumps_collect(struct vmop_jitdumps *dumps, bool is_last)
 			submit(dumps, entry, NULL, NULL, 0, entry->is_over);
 	}
 	if (is_last)
-		vmop_readers_collect(dumps->readers, LAST_WAIT_MS);
+		vmop_readers_collect_last(dumps->readers, LAST_WAIT_MS);
 	note_unused(dumps);
 }
 

@@ -349,7 +349,7 @@ void vmop_perf_maps_collect(struct vmop_perf_maps *maps, bool is_last)
 			ask(maps, map, now_ns);
 	}
 	if (is_last)
-		vmop_readers_collect(maps->readers, LAST_WAIT_MS);
+		vmop_readers_collect_last(maps->readers, LAST_WAIT_MS);
 }
 
 struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,

@@ -154,6 +154,20 @@ wait_moved() {
 	say "MOVED $1"
 }
 
+# wait_running NAME [SECONDS]: wait until a guest that comes from elsewhere runs. Its console takes nothing before.
+wait_running() {
+	end_s=$(($(up_s) + ${2:-300}))
+	until grep -q 'VM status: running' "/tmp/guests/$1/monitor"; do
+		if [ "$(up_s)" -ge $end_s ]; then
+			tail -n 5 /tmp/guests/*/qemu.log
+			fail "guest $1 does not run"
+		fi
+		monitor "$1" info status
+		sleep 2
+	done
+	say "RUNNING $1"
+}
+
 # start_spinner NAME: start a guest that only runs, without Linux (spin.S).
 start_spinner() {
 	dir=/tmp/guests/$1

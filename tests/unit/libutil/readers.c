@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libutil/clock.h"
 #include "tests/unit/ok.h"
 
 /* Shared by the jobs of a test. */
@@ -20,6 +21,8 @@ struct tally {
 struct read_byte {
 	struct vmop_read_job job;
 	int fd;
+	unsigned busy_ms;	   /* it computes so long before */
+	volatile bool *is_endless; /* or NULL: it computes until that is false */
 	unsigned value;
 	int nice, io_priority; /* of the thread that ran it */
 };
@@ -28,6 +31,10 @@ static void run(struct vmop_read_job *job)
 {
 	struct read_byte *read_byte = (struct read_byte *)job;
 	unsigned char byte = 0;
+	uint64_t began_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	while (vmop_clock_ns(CLOCK_MONOTONIC) - began_ns < read_byte->busy_ms * VMOP_NS_PER_MS ||
+	       (read_byte->is_endless && *read_byte->is_endless))
+		;
 	if (read_byte->fd >= 0 && read(read_byte->fd, &byte, 1) < 0)
 		abort();
 	read_byte->value += byte;
@@ -149,6 +156,46 @@ static void what_hangs_holds_up_no_other(void **state)
 	close(fds[1]);
 }
 
+static void a_busy_thread_does_not_hang(void **state)
+{
+	struct tally tally = {0};
+	struct vmop_readers *readers;
+	(void)state;
+	assert_ok(vmop_readers_create("test", 500, 0, &tally, &readers));
+	struct read_byte *job = calloc(1, sizeof(*job));
+	assert_non_null(job);
+	*job = (struct read_byte){.job.ops = &ops, .fd = -1, .busy_ms = 700, .value = 1};
+	vmop_readers_submit(readers, &job->job);
+	submit(readers, -1, 10, 0);
+	/* The wait is too short for the job, but goes on. */
+	assert_true(vmop_readers_collect_last(readers, 400));
+	assert_int_equal(tally.hung, 0);
+	assert_int_equal(tally.sum, 11);
+	vmop_readers_destroy(readers);
+}
+
+static void a_thread_that_computes_without_end_hangs(void **state)
+{
+	struct tally tally = {0};
+	struct vmop_readers *readers;
+	volatile bool is_endless = true;
+	(void)state;
+	assert_ok(vmop_readers_create("test", 500, 0, &tally, &readers));
+	struct read_byte *job = calloc(1, sizeof(*job));
+	assert_non_null(job);
+	*job = (struct read_byte){.job.ops = &ops, .fd = -1, .is_endless = &is_endless, .value = 1};
+	vmop_readers_submit(readers, &job->job);
+	submit(readers, -1, 10, 0);
+	assert_false(vmop_readers_collect_last(readers, 100));
+	assert_int_equal(tally.hung, 0);
+	collect_until(readers, &tally.done, 1);
+	assert_int_equal(tally.hung, 1);
+	assert_int_equal(tally.sum, 10);
+	is_endless = false;
+	collect_until(readers, &tally.done, 2);
+	vmop_readers_destroy(readers);
+}
+
 static void threads_that_hang_outlive_their_owner(void **state)
 {
 	struct tally tally = {0};
@@ -175,6 +222,8 @@ int main(void)
 		cmocka_unit_test(jobs_are_done_in_their_order),
 		cmocka_unit_test(threads_are_nice),
 		cmocka_unit_test(what_hangs_holds_up_no_other),
+		cmocka_unit_test(a_busy_thread_does_not_hang),
+		cmocka_unit_test(a_thread_that_computes_without_end_hangs),
 		cmocka_unit_test(threads_that_hang_outlive_their_owner),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -426,15 +426,15 @@ static void a_vmm_that_ended(void **state)
 	assert_false(vmop_active_links_has(links, pid));
 }
 
-/* Return whether a step logs this text. */
-static bool step_logs(const char *text)
+/* Return whether this act logs this text. */
+static bool logs(const char *text, void (*act)(void))
 {
 	char line[512] = "";
 	FILE *log = tmpfile();
 	int stderr_fd = dup(STDERR_FILENO);
 	bool is_there = false;
 	assert_true(log && stderr_fd >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
-	step();
+	act();
 	assert_true(dup2(stderr_fd, STDERR_FILENO) >= 0);
 	close(stderr_fd);
 	rewind(log);
@@ -444,18 +444,55 @@ static bool step_logs(const char *text)
 	return is_there;
 }
 
-/* A guest that is gone is gone with a reason in the log, if it was sampled as an active one. */
+static void find_sampled(void)
+{
+	vmop_active_candidate_log(&candidates.at[0], true, true, now_ns);
+}
+
+static void find_silent(void)
+{
+	vmop_active_candidate_log(&candidates.at[0], false, true, now_ns);
+}
+
+/*
+ * A guest that is gone is gone with a reason in the log, if it was sampled as an active one. Its
+ * connection was lost before.
+ */
 static void a_guest_that_goes(void **state)
 {
 	(void)state;
 	begin_with_a_known_guest();
 	step();
-	candidates.at[0].was_sampled = true;
-	assert_false(step_logs("has gone"));
+	assert_true(logs("guest \"g1\" gets the host's samples now", find_sampled));
+	assert_false(logs("guest", find_sampled));
+	assert_false(logs("has gone", step));
+	assert_false(logs("guest", find_silent));
+	now_ns += VMOP_ACTIVE_SILENT_NS - 1;
+	assert_false(logs("guest", find_silent));
 	end_vmm();
-	assert_true(step_logs("guest \"g1\" has gone while it was an active one"));
-	assert_false(step_logs("has gone"));
+	assert_true(logs("guest \"g1\" has gone while it was an active one", step));
+	assert_false(logs("has gone", step));
 	assert_int_equal(candidates.n, 0);
+}
+
+/* One whose agent alone is gone is sampled as a passive one, with a reason in the log. */
+static void an_agent_that_goes(void **state)
+{
+	(void)state;
+	begin_with_a_known_guest();
+	step();
+	find_sampled();
+	find_silent();
+	/* A moment without samples is none without an agent. */
+	now_ns += VMOP_ACTIVE_SILENT_NS - 1;
+	assert_false(logs("guest", find_sampled));
+	assert_false(logs("guest", find_silent));
+	now_ns += VMOP_ACTIVE_SILENT_NS;
+	assert_true(logs("guest \"g1\" no longer gets the host's samples", find_silent));
+	now_ns += VMOP_ACTIVE_SILENT_NS;
+	assert_false(logs("guest", find_silent));
+	end_vmm();
+	assert_false(logs("has gone", step));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -474,6 +511,7 @@ int main(void)
 		TEST(a_guest_that_is_not_listed_for_a_while),
 		TEST(a_vmm_that_ended),
 		TEST(a_guest_that_goes),
+		TEST(an_agent_that_goes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
