@@ -15,11 +15,13 @@ EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed
 EXTRA_DIST += tests/bench/run tests/bench/run-guest-context tests/bench/run-month tests/bench/run-symbols
 if HAVE_BPF
 bench_guest_context = tests/bench/guest-context$(EXEEXT)
-bench_waits = tests/bench/waits$(EXEEXT)
-EXTRA_PROGRAMS += tests/bench/guest-context tests/bench/waits
-CLEANFILES += tests/bench/guest-context$(EXEEXT) tests/bench/waits$(EXEEXT)
+bench_waits = tests/bench/waits$(EXEEXT) tests/bench/exits$(EXEEXT)
+EXTRA_PROGRAMS += tests/bench/guest-context tests/bench/waits tests/bench/exits
+CLEANFILES += tests/bench/guest-context$(EXEEXT) $(bench_waits)
 tests_bench_waits_CPPFLAGS = $(TEST_CPPFLAGS) $(LIBBPF_CFLAGS)
 tests_bench_waits_LDADD = hv-interface/libhvinterface.la libutil/libutil.la $(LIBBPF_LIBS) -lpthread
+tests_bench_exits_CPPFLAGS = $(tests_bench_waits_CPPFLAGS)
+tests_bench_exits_LDADD = $(tests_bench_waits_LDADD)
 tests_bench_guest_context_SOURCES = tests/bench/guest-context.c \
 	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
 	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
