@@ -320,7 +320,7 @@ static struct vmop_error *see_symbols(void *arg, const struct vmop_db_image *ima
 /* A file with damage or forged values is refused, or can be read to its end. */
 static void changed_bytes(void **state)
 {
-	enum { N_CHANGED = 400 };
+	enum { N_CHANGED = 150 };
 	struct vmop_fetched_place place = {.session_dir = dir,
 					   .file = (char[]){"changed.vmop"},
 					   .uuid = UUID,
@@ -385,6 +385,8 @@ static void hostile_names(void **state)
 	unlink(guest_path);
 	assert_ok(vmop_db_create(guest_path, &db));
 	assert_ok(vmop_db_put_info(db, "hostname", names[0]));
+	assert_ok(vmop_db_put_event(
+		db, &(struct vmop_db_event){.name = names[1], .source = "perf", .unit = "ns"}));
 	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = names[0], .uuid = UUID}));
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct vmop_db_image image = {
