@@ -40,11 +40,13 @@ struct vmop_agent {
 	sd_event_source *timer;
 };
 
-static uint64_t count_samples(const struct vmop_agent *agent)
+static struct vmop_active_report report_of(const struct vmop_agent *agent)
 {
 	struct vmop_session_status status;
 	vmop_session_status(agent->daemon->session, &status);
-	return status.profiler_stats.samples;
+	return (struct vmop_active_report){.samples = status.profiler_stats.samples,
+					   .now_ns = status.start_ns + status.uptime_ns,
+					   .start_ns = status.start_ns};
 }
 
 /* ---- the initiator's commands -----------------------------------------------------------------
@@ -168,7 +170,7 @@ static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *r
 	struct vmop_error *err = vmop_session_pause(agent->daemon->session);
 	if (!err && !pauses)
 		err = vmop_session_dump(agent->daemon->session);
-	*ret_samples = count_samples(agent);
+	*ret_samples = report_of(agent).samples;
 	if (pauses && !err)
 		return NULL;
 	err = vmop_error_first(err, vmop_daemon_stop(agent->daemon));
@@ -219,10 +221,12 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 	end_unused_feed(agent);
 	if (agent->windows)
 		vmop_window_server_look(agent->windows);
-	if (agent->daemon->session)
-		vmop_active_agent_count(&agent->active, count_samples(agent));
-	else
+	if (agent->daemon->session) {
+		const struct vmop_active_report report = report_of(agent);
+		vmop_active_agent_report(&agent->active, &report);
+	} else {
 		vmop_active_agent_give_up(&agent->active, "its session has ended; see its log");
+	}
 	switch (vmop_active_agent_look(&agent->active, vmop_clock_ns(CLOCK_MONOTONIC), text)) {
 	case VMOP_ACTIVE_DO_OPEN:
 		answer(agent, VMOP_ACTIVE_OPENED, open_session(agent, text));

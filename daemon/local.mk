@@ -12,6 +12,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/active/link.c daemon/active/link.h \
 	daemon/active/links.c daemon/active/links.h \
 	daemon/active/serial.c daemon/active/serial.h \
+	daemon/active/session-clock.c daemon/active/session-clock.h \
 	daemon/active/vsock.c daemon/active/vsock.h \
 	daemon/profile/aggregate.c daemon/profile/aggregate.h \
 	daemon/profile/attribute.c daemon/profile/attribute.h \

@@ -254,7 +254,8 @@ static int on_active_due(sd_event_source *timer, uint64_t due_us, void *arg)
 	if (session->setup.active_samples_by_host)
 		drain_for_active(session);
 	vmop_active_guests_step(session->active, vmop_profiler_domains(session->profiler),
-				vmop_profiler_guests(session->profiler));
+				vmop_profiler_guests(session->profiler),
+				vmop_session_time_ns(session, 0));
 	sd_event_source_set_time_relative(timer, VMOP_ACTIVE_STEP_NS / 1000);
 	return 0;
 }

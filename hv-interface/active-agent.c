@@ -94,6 +94,7 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 	case VMOP_ACTIVE_RUN:
 		if (agent->stage != VMOP_ACTIVE_JOINED)
 			break;
+		agent->wants_times = !strcmp(command->text, VMOP_ACTIVE_WANTS_TIMES);
 		set_answer(agent, VMOP_ACTIVE_SAMPLING, "0");
 		return hand_out(agent, VMOP_ACTIVE_TAKING, VMOP_ACTIVE_DO_RUN);
 	case VMOP_ACTIVE_LEAVE:
@@ -198,8 +199,13 @@ void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *reas
 	write_answer(agent);
 }
 
-void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples)
+void vmop_active_agent_report(struct vmop_active_agent *agent,
+			      const struct vmop_active_report *report)
 {
-	if (agent->stage == VMOP_ACTIVE_TAKING && agent->answer.word == VMOP_ACTIVE_SAMPLING)
-		snprintf(agent->answer.text, sizeof(agent->answer.text), "%" PRIu64, samples);
+	struct vmop_active_report sent = *report;
+	if (agent->stage != VMOP_ACTIVE_TAKING || agent->answer.word != VMOP_ACTIVE_SAMPLING)
+		return;
+	if (!agent->wants_times)
+		sent.start_ns = 0;
+	vmop_active_report_format(&sent, agent->answer.text);
 }

@@ -29,8 +29,9 @@ enum vmop_active_stage {
 struct vmop_active_agent {
 	struct vmop_active_store *store; /* not owned */
 	enum vmop_active_stage stage;
-	bool is_orphan;	 /* the session that ends has lost its initiator */
-	bool is_pausing; /* only Xen's part of the session ends */
+	bool is_orphan;	  /* the session that ends has lost its initiator */
+	bool is_pausing;  /* only Xen's part of the session ends */
+	bool wants_times; /* the initiator, of the session */
 	uint32_t seen_beat;
 	uint64_t alive_ns; /* when the initiator last gave a sign of life */
 	/*
@@ -77,7 +78,8 @@ bool vmop_active_agent_is_alert(const struct vmop_active_agent *agent);
 /* Report that the owner has ended the session on its own. The initiator reads the reason. */
 void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *reason);
 
-/* Set the number of samples in the session. The next look sends it. */
-void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples);
+/* Set the report of the session. The next look sends it, its times only if they are wanted. */
+void vmop_active_agent_report(struct vmop_active_agent *agent,
+			      const struct vmop_active_report *report);
 
 #endif

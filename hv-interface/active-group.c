@@ -106,6 +106,12 @@ static struct member *find(const struct vmop_active_group *group, uint32_t domai
 	return member;
 }
 
+/* Xen's guests have the wall clock of the hypervisor. */
+static const char *run_text(const struct vmop_active_group *group)
+{
+	return group->is_independent ? VMOP_ACTIVE_WANTS_TIMES : NULL;
+}
+
 /* ---- whether it is there ------------------------------------------------------------- */
 
 static void probe(struct vmop_active_group *group, struct member *member, uint64_t now)
@@ -156,7 +162,7 @@ static void continue_probe(struct vmop_active_group *group, struct member *membe
 		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
 		member->is_joined = true;
 	} else if (answered == VMOP_ACTIVE_JOIN) {
-		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, run_text(group), now);
 	} else {
 		member->presence = VMOP_ACTIVE_THERE;
 		member->is_reported = false;
@@ -381,7 +387,7 @@ void vmop_active_group_run(struct vmop_active_group *group)
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (member->is_joined)
-			vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
+			vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, run_text(group), now);
 	}
 }
 
@@ -413,5 +419,15 @@ uint64_t vmop_active_group_token(const struct vmop_active_group *group)
 uint64_t vmop_active_group_samples(const struct vmop_active_group *group, uint32_t domain)
 {
 	const struct member *member = find(group, domain);
-	return member ? member->peer.samples : 0;
+	return member ? member->peer.report.samples : 0;
+}
+
+uint64_t vmop_active_group_report(const struct vmop_active_group *group, uint32_t domain,
+				  struct vmop_active_report *ret)
+{
+	const struct member *member = find(group, domain);
+	if (!member || !member->peer.report.start_ns)
+		return 0;
+	*ret = member->peer.report;
+	return member->peer.reported_ns;
 }

@@ -148,4 +148,11 @@ uint64_t vmop_active_group_token(const struct vmop_active_group *group);
 /* Return the number of samples that a domain's agent reports; 0: not known. */
 uint64_t vmop_active_group_samples(const struct vmop_active_group *group, uint32_t domain);
 
+/*
+ * Set *ret to the last report of a domain's agent, and return when it came (CLOCK_MONOTONIC); 0:
+ * none has come with times.
+ */
+uint64_t vmop_active_group_report(const struct vmop_active_group *group, uint32_t domain,
+				  struct vmop_active_report *ret);
+
 #endif

@@ -105,3 +105,25 @@ bool vmop_active_send(struct vmop_active_store *store, struct vmop_active_messag
 	vmop_active_format(message, line);
 	return store->ops->write(store, line);
 }
+
+void vmop_active_report_format(const struct vmop_active_report *report,
+			       char ret[VMOP_ACTIVE_TEXT_BYTES])
+{
+	int len = snprintf(ret, VMOP_ACTIVE_TEXT_BYTES, "%" PRIu64, report->samples);
+	if (report->start_ns)
+		snprintf(ret + len, VMOP_ACTIVE_TEXT_BYTES - (size_t)len, " %" PRIu64 " %" PRIu64,
+			 report->now_ns, report->start_ns);
+}
+
+bool vmop_active_report_parse(const char *text, struct vmop_active_report *ret)
+{
+	struct vmop_active_report report = {0};
+	if (!take_number(&text, 10, UINT64_MAX, &report.samples))
+		return false;
+	if (*text && (!take_number(&text, 10, INT64_MAX, &report.now_ns) ||
+		      !take_number(&text, 10, INT64_MAX, &report.start_ns) || *text ||
+		      !report.start_ns || report.now_ns < report.start_ns))
+		return false;
+	*ret = report;
+	return true;
+}

@@ -26,8 +26,9 @@
  * 	initiator	join	the domain is on the list: take the buffer and get ready
  * 	agent		ready, stuck (a dead agent's buffer was still there; it is free now:
  * 			list the domain again), or failed (TEXT: the reason)
- * 	initiator	run	Xen takes samples
- * 	agent		sampling; TEXT: the number of samples
+ * 	initiator	run	Xen takes samples; TEXT: "times", if it wants the agent's, or
+ * nothing agent		sampling; TEXT: the number of samples; to "times" also the time of
+ * the agent's session now, and that of its start (CLOCK_REALTIME, ns)
  * 	initiator	leave	Xen has stopped; TEXT: "pause" (give the buffer back; a join or
  * 				"end" follows), or "end" (store all)
  * 	agent		left; TEXT: the number of samples; or failed (TEXT: the reason)
@@ -49,6 +50,8 @@
 #define VMOP_ACTIVE_MESSAGE_BYTES 640 /* a whole line, with the NUL */
 
 #define VMOP_ACTIVE_TAKES_STACKS "stacks" /* a word of "here" */
+
+#define VMOP_ACTIVE_WANTS_TIMES "times" /* the text of "run" */
 
 enum vmop_active_word {
 	VMOP_ACTIVE_HELLO,
@@ -74,6 +77,17 @@ struct vmop_active_message {
 	enum vmop_active_word word;
 	char text[VMOP_ACTIVE_TEXT_BYTES]; /* "" for none */
 };
+
+/* The text of "sampling". */
+struct vmop_active_report {
+	uint64_t samples;
+	uint64_t now_ns, start_ns; /* of the agent's session; start_ns 0: both are not known */
+};
+
+void vmop_active_report_format(const struct vmop_active_report *report,
+			       char ret[VMOP_ACTIVE_TEXT_BYTES]);
+/* Return false, and leave *ret unchanged, if no agent writes such a text. */
+bool vmop_active_report_parse(const char *text, struct vmop_active_report *ret);
 
 enum vmop_active_parse {
 	VMOP_ACTIVE_UNDERSTOOD,

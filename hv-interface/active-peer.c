@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libutil/parse.h"
-
 /* Interval of the initiator's own sign of life. */
 #define BEAT_EVERY_NS VMOP_NS_PER_S
 
@@ -96,9 +94,17 @@ static bool has_word(const char *text, const char *wanted)
 	return false;
 }
 
+/* Take an agent's report. A line that was read before has the time of before. */
+static void take_report(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
+			bool is_new, uint64_t now_ns)
+{
+	if (vmop_active_report_parse(answer->text, &peer->report) && is_new)
+		peer->reported_ns = now_ns;
+}
+
 /* Process an answer to the last command. */
 static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
-			uint64_t now_ns)
+			bool is_new, uint64_t now_ns)
 {
 	if (answer->beat != peer->seen_beat || peer->state == VMOP_ACTIVE_WAITING)
 		peer->alive_ns = now_ns;
@@ -111,7 +117,7 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 	} else if (answer->word == wanted_answer(peer->sent.word)) {
 		peer->state = VMOP_ACTIVE_ANSWERED;
 		if (answer->word == VMOP_ACTIVE_SAMPLING || answer->word == VMOP_ACTIVE_LEFT)
-			vmop_parse_u64(answer->text, 10, &peer->samples);
+			take_report(peer, answer, is_new, now_ns);
 		if (answer->word == VMOP_ACTIVE_HERE)
 			peer->takes_stacks = has_word(answer->text, VMOP_ACTIVE_TAKES_STACKS);
 	}
@@ -203,7 +209,7 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 	switch (read_line(peer, &answer, &is_new)) {
 	case VMOP_ACTIVE_UNDERSTOOD:
 		if (answer.token == peer->sent.token && answer.number == peer->sent.number)
-			take_answer(peer, &answer, now_ns);
+			take_answer(peer, &answer, is_new, now_ns);
 		break;
 	case VMOP_ACTIVE_OTHER_VERSION:
 		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,

@@ -47,8 +47,10 @@ struct vmop_active_peer {
 	uint32_t seen_beat;
 	bool is_silent;			 /* GONE because it wrote nothing new */
 	uint32_t last_number, last_beat; /* of the agent's last line; 0: none */
-	uint64_t samples;		 /* as the agent reports them */
-	bool takes_stacks;		 /* as its last answer to HELLO has it */
+	/* As the agent reports it, and when it did so last; 0: not since it began to sample. */
+	struct vmop_active_report report;
+	uint64_t reported_ns;
+	bool takes_stacks;	  /* as its last answer to HELLO has it */
 	struct vmop_error *error; /* set once GONE: one line with the domain and the remedy */
 };
 

@@ -95,7 +95,9 @@ vmop_db_each_code(struct vmop_db *db, struct vmop_image_id image, uint64_t from,
 	sqlite3_bind_int64(stmt, 3, to > INT64_MAX ? INT64_MAX : (int64_t)to);
 	bool row;
 	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
-		if (!read_row(stmt, buffer, &code))
+		bool is_whole = read_row(stmt, buffer, &code);
+		code.time_ns = vmop_db_time(db, code.time_ns);
+		if (!is_whole)
 			err = vmop_db_corrupt(db, "code of image %u is damaged", image.number);
 		else if (code.offset + code.len_bytes > from)
 			err = each(arg, &code);

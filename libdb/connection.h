@@ -88,6 +88,8 @@ struct vmop_db {
 	struct vmop_visit *visit; /* the walk over chunks in progress */
 	bool has_visit_function;
 
+	struct vmop_db_clock clock; /* of a reader; see vmop_db_set_clock */
+
 	/* Writing. */
 	struct vmop_checkpoints *checkpoints; /* NULL: SQLite's own */
 	bool is_renamed;		      /* since SQLite opened it */

@@ -142,6 +142,9 @@ void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret);
  */
 struct vmop_error *vmop_db_put_info(struct vmop_db *db, const char *name, const char *value);
 struct vmop_error *vmop_db_drop_info(struct vmop_db *db, const char *name);
+/* Replace the clock of a guest, in the session of its host. */
+struct vmop_error *vmop_db_put_guest_clock(struct vmop_db *db, struct vmop_domain_id domain,
+					   const struct vmop_db_clock *clock);
 struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event);
 struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_domain *domain);
 struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu);
@@ -363,6 +366,21 @@ struct vmop_error *vmop_db_copy_at(struct vmop_db *db, const struct vmop_dir *di
  */
 struct statx;
 const struct statx *vmop_db_snapshot_file(const struct vmop_db *db);
+
+/*
+ * From now on, pass the times of the session in the time of its guest's host; session_ns is the
+ * session's fact start_ns. Parts of other sessions are left out; clock NULL: its own time. Facts
+ * keep the text that they have: vmop_db_time converts their times, where 0 means not known.
+ * Filters have times of the host.
+ */
+void vmop_db_set_clock(struct vmop_db *db, const struct vmop_db_clock *clock, uint64_t session_ns);
+/* Return whether the times are those of the host, and set *ret_add_ns to the last part's add_ns. */
+bool vmop_db_has_clock(const struct vmop_db *db, int64_t *ret_add_ns);
+uint64_t vmop_db_time(const struct vmop_db *db, uint64_t file_ns);
+
+/* Add to *clock the parts of that session of a guest from the session of its host. */
+struct vmop_error *vmop_db_add_guest_clock(struct vmop_db *db, struct vmop_domain_id domain,
+					   uint64_t session_ns, struct vmop_db_clock *clock);
 
 /* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);

@@ -306,6 +306,7 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 	}
 #define U32(column) vmop_db_column_u32(stmt, column, &corrupt)
 #define U63(column) column_u63(stmt, column, &corrupt)
+#define TIME(column) vmop_db_time(db, U63(column))
 
 EACH_ID(event, struct vmop_db_event,
 	"SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
@@ -319,7 +320,7 @@ EACH_ID(domain, struct vmop_db_domain,
 	.id = {U32(0)},
 	.kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSAMPLED, &corrupt),
 	.name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
-	.vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
+	.vmm = column_text(stmt, 5), .first_seen_ns = TIME(6), .last_seen_ns = TIME(7))
 
 EACH(vcpu, struct vmop_db_vcpu, "SELECT domain, number, tid FROM vcpu ORDER BY domain, number",
      .domain = {U32(0)}, .number = U32(1), .tid = U32(2))
@@ -328,13 +329,13 @@ EACH_ID(task, struct vmop_db_task,
 	"SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, "
 	"cgroup"
 	" FROM task ORDER BY id",
-	.id = {U32(0)}, .domain = {U32(1)}, .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
-	.end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
+	.id = {U32(0)}, .domain = {U32(1)}, .pid = U32(2), .tid = U32(3), .start_time_ns = TIME(4),
+	.end_time_ns = TIME(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
 	.exe_image = {U32(8)}, .cgroup = column_text(stmt, 9))
 
 EACH_ID(interval, struct vmop_db_interval,
 	"SELECT id, level, start_ns, len_ns FROM interval ORDER BY id", .id = U32(0),
-	.level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt), .start_ns = U63(2),
+	.level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt), .start_ns = TIME(2),
 	.len_ns = U63(3))
 
 EACH(info, struct vmop_db_info, "SELECT name, value FROM info ORDER BY name",

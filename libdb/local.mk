@@ -5,6 +5,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/check.c \
 	libdb/checkpoint.c libdb/checkpoint.h \
+	libdb/clock.c libdb/clock.h \
 	libdb/code.c \
 	libdb/connection.c libdb/connection.h \
 	libdb/db.c libdb/db.h \

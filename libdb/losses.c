@@ -7,6 +7,7 @@
 #define HASH_NONFATAL_OOM 1
 #include "libdb/hash.h"
 
+#include "libdb/clock.h"
 #include "libdb/connection.h"
 #include "libdb/db.h"
 
@@ -123,6 +124,8 @@ struct vmop_error *vmop_db_each_loss_in(struct vmop_db *db, uint64_t from_ns, ui
 				      " ORDER BY interval, name, domain, event",
 				      &stmt);
 	if (!err) {
+		from_ns = vmop_db_file_time(db, from_ns);
+		to_ns = vmop_db_file_time(db, to_ns);
 		sqlite3_bind_int64(stmt, 1, (int64_t)(from_ns < INT64_MAX ? from_ns : INT64_MAX));
 		if (from_ns && !to_ns)
 			to_ns = INT64_MAX;

@@ -144,6 +144,22 @@ struct vmop_db_code {
 	size_t len_bytes; /* 1 to VMOP_DB_CODE_MAX_BYTES */
 };
 
+/*
+ * The clock of a guest that records a session of its own, in the time of its host: a part for each
+ * time from which on the two differ by another amount. The guest was stopped then, or its clock
+ * set.
+ */
+#define VMOP_DB_CLOCK_PARTS_MAX 16
+struct vmop_db_clock_part {
+	uint64_t session_ns; /* the fact start_ns of the guest's session */
+	uint64_t from_ns; /* the guest's time, as in its session; the first part is of all before */
+	int64_t add_ns;	  /* the host's time minus the guest's */
+};
+struct vmop_db_clock {
+	struct vmop_db_clock_part parts[VMOP_DB_CLOCK_PARTS_MAX]; /* ascending by the two times */
+	size_t n;
+};
+
 struct vmop_db_interval {
 	uint32_t id;	   /* given by libdb; ascending in the order of recording */
 	uint8_t level;	   /* 0 as recorded, n: made by n roll-ups, the n-th step of the ladder */

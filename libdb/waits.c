@@ -10,6 +10,7 @@
 #define HASH_NONFATAL_OOM 1
 #include "libdb/hash.h"
 
+#include "libdb/clock.h"
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/schema.h"
@@ -195,8 +196,8 @@ each_row(struct vmop_db *db, const char *sql, const char *table, uint64_t from_n
 		err = vmop_db_prepare(db, sql, &stmt);
 	if (err)
 		return err;
-	sqlite3_bind_int64(stmt, 1, bound(from_ns));
-	sqlite3_bind_int64(stmt, 2, to_ns ? bound(to_ns) : INT64_MAX);
+	sqlite3_bind_int64(stmt, 1, bound(vmop_db_file_time(db, from_ns)));
+	sqlite3_bind_int64(stmt, 2, to_ns ? bound(vmop_db_file_time(db, to_ns)) : INT64_MAX);
 	while (!err && !(err = vmop_db_step(db, stmt, &is_row)) && is_row) {
 		bool corrupt = false;
 		int64_t interval = sqlite3_column_int64(stmt, 0);
@@ -295,7 +296,7 @@ static struct vmop_error *pass_wait(void *arg, sqlite3_stmt *stmt, const struct 
 	const struct vmop_db_interval interval = {
 		.id = vmop_db_column_u32(stmt, 0, &corrupt),
 		.level = (uint8_t)vmop_db_column(stmt, 7, UINT8_MAX, &corrupt),
-		.start_ns = vmop_db_column(stmt, 8, INT64_MAX, &corrupt),
+		.start_ns = vmop_db_time(waits->db, vmop_db_column(stmt, 8, INT64_MAX, &corrupt)),
 		.len_ns = vmop_db_column(stmt, 9, INT64_MAX, &corrupt),
 	};
 	struct vmop_db_wait wait;

@@ -62,6 +62,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/text-table.c opreport/output/text-table.h \
 	opreport/output/value-text.c opreport/output/value-text.h \
 	opreport/query/event-slots.c opreport/query/event-slots.h \
+	opreport/query/guest-clock.c opreport/query/guest-clock.h \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \
 	opreport/query/idle.c opreport/query/idle.h \

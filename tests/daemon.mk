@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/xen/fetching tests/unit/daemon/xen/window tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/active/serial tests/unit/daemon/active/tunnel tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/active/fetch tests/unit/daemon/xen/fetching tests/unit/daemon/xen/window tests/unit/daemon/active/identify tests/unit/daemon/active/links tests/unit/daemon/active/handing tests/unit/daemon/active/serial tests/unit/daemon/active/session-clock tests/unit/daemon/active/tunnel tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/code tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/daemon/guest/guest-file \
@@ -132,6 +132,8 @@ tests_unit_daemon_active_handing_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_handing_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_serial_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_serial_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_active_session_clock_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_active_session_clock_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_tunnel_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_active_tunnel_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_active_links_CPPFLAGS = $(daemon_test_cppflags)

@@ -59,6 +59,7 @@ tests_unit_hv_interface_active_frame_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_frame_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_active_group_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_group_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_active_group_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_hv_interface_active_samples_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_samples_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_handed_clock_CPPFLAGS = $(hv_interface_test_cppflags)

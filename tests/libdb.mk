@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/checkpoint tests/unit/libdb/code tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack tests/unit/libdb/power-cut \
+libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/checkpoint tests/unit/libdb/clock tests/unit/libdb/code tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack tests/unit/libdb/power-cut \
 	tests/unit/libdb/rejected tests/unit/libdb/retention tests/unit/libdb/roll-up tests/unit/libdb/symbols/sampled-symbols tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
 	tests/unit/libdb/stacks/nodes tests/unit/libdb/stacks/tree tests/unit/libdb/sum tests/unit/libdb/symbols/symbols \
 	tests/unit/libdb/waits
@@ -16,6 +16,8 @@ tests_unit_libdb_checkpoint_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_checkpoint_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS) -ldl
 tests_unit_libdb_waits_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_waits_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
+tests_unit_libdb_clock_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_clock_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_code_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_code_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_db_CPPFLAGS = $(libdb_test_cppflags)

@@ -3,6 +3,7 @@ libvmop_tests = \
 	tests/unit/libvmop/counters \
 	tests/unit/libvmop/event-set \
 	tests/unit/libvmop/page \
+	tests/unit/libvmop/refusals \
 	tests/unit/libvmop/region \
 	tests/unit/libvmop/targets tests/unit/libvmop/times \
 	tests/unit/libvmop/user-read \
@@ -19,6 +20,9 @@ tests_unit_libvmop_event_set_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_event_set_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_page_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_page_LDADD = $(libvmop_test_ldadd)
+tests_unit_libvmop_refusals_CPPFLAGS = $(libvmop_test_cppflags)
+tests_unit_libvmop_refusals_LDADD = $(libvmop_test_ldadd)
+tests_unit_libvmop_refusals_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall
 tests_unit_libvmop_region_CPPFLAGS = $(libvmop_test_cppflags)
 tests_unit_libvmop_region_LDADD = $(libvmop_test_ldadd)
 tests_unit_libvmop_targets_CPPFLAGS = $(libvmop_test_cppflags)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/arena tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width tests/unit/opreport/output/text-table \
 	tests/unit/opreport/output/value-text \
-	tests/unit/opreport/query/idle tests/unit/opreport/query/kept-file tests/unit/opreport/query/kept-sums tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
+	tests/unit/opreport/query/guest-clock tests/unit/opreport/query/idle tests/unit/opreport/query/kept-file tests/unit/opreport/query/kept-sums tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/run-memo tests/unit/opreport/query/symbols \
 	tests/unit/opreport/annotate/disassembly \
 	tests/unit/opreport/annotate/listing \
 	tests/unit/opreport/annotate/open-fields \
@@ -121,6 +121,8 @@ tests_unit_opreport_output_text_table_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_output_text_table_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_value_text_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_output_value_text_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_guest_clock_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_guest_clock_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)

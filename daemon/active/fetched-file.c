@@ -15,6 +15,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"
+#include "libutil/parse.h"
 
 void vmop_fetched_place_deinit(struct vmop_fetched_place *place)
 {
@@ -147,6 +148,17 @@ static struct vmop_error *check_hostname(struct vmop_db *db, const struct vmop_f
 			      "it has the name of this host, whose UUID is not known");
 }
 
+/* Read the session's times as those of this host. */
+static struct vmop_error *use_clock(struct vmop_db *db, const struct vmop_fetched_place *place)
+{
+	_cleanup_free_ char *start = NULL;
+	uint64_t start_ns;
+	struct vmop_error *err = vmop_db_get_info(db, "start_ns", &start);
+	if (!err && start && vmop_parse_u64(start, 10, &start_ns))
+		vmop_db_set_clock(db, &place->clock, start_ns);
+	return err;
+}
+
 static struct vmop_error *check_session(struct vmop_db *db, const struct vmop_fetched_place *place)
 {
 	struct check check = {.place = place,
@@ -162,6 +174,8 @@ static struct vmop_error *check_session(struct vmop_db *db, const struct vmop_fe
 		err = vmop_db_each_image(db, check_image, &check);
 	if (!err)
 		err = check_hostname(db, place);
+	if (!err)
+		err = use_clock(db, place);
 	return err ? err : vmop_db_each_interval(db, check_interval, &check);
 }
 

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "daemon/guest/domain.h"
+#include "libdb/db.h"
 #include "libutil/dirs/safe-dir.h"
 #include "libutil/error.h"
 
@@ -31,10 +32,11 @@ struct vmop_fetched_place {
 	bool host_has_uuid;	    /* the host's session has the UUID of its machine */
 	bool is_of_xen;		    /* the guest may have samples of its hypervisor */
 	uint64_t since_ns;	    /* CLOCK_REALTIME; the guest's session began after it */
+	struct vmop_db_clock clock; /* of the guest's session; without parts: not known */
 };
 void vmop_fetched_place_deinit(struct vmop_fetched_place *place);
 
-/* How far a guest's clock may be from the host's. */
+/* How far a guest's clock may be from the host's, as far as its distance is not known. */
 #define VMOP_FETCHED_CLOCK_NS (UINT64_C(86400) * VMOP_NS_PER_S)
 
 struct vmop_fetched_file {

@@ -160,6 +160,8 @@ static struct vmop_error *begin(struct vmop_fetches *fetches, struct guest *gues
 			  .since_ns = fetches->since_ns},
 		.nice = fetches->nice,
 	};
+	if (wanted->clock)
+		options.place.clock = *wanted->clock;
 	snprintf(options.place.uuid, sizeof(options.place.uuid), "%s", wanted->uuid);
 	if (options.place.session_dir && options.place.file)
 		return vmop_fetch_begin(&options, &guest->fetch);

@@ -37,6 +37,7 @@ struct vmop_fetched_guest {
 	bool is_of_xen; /* vmm_pid is the domain's id, and pidfd and cid are none */
 	uint64_t token; /* of the initiator's session */
 	const char *name, *uuid;
+	const struct vmop_db_clock *clock; /* of its session; NULL: not known */
 };
 /* Begin to fetch the guest's session, unless the set-up wants none or a fetch of it goes on. */
 void vmop_fetches_begin(struct vmop_fetches *fetches, const struct vmop_fetched_guest *guest);

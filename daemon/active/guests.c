@@ -275,7 +275,8 @@ static void fetch(struct vmop_active_guests *active, const struct vmop_active_ca
 	struct vmop_fetched_guest guest = {.vmm_pid = candidate->vmm_pid,
 					   .token = token,
 					   .name = candidate->name,
-					   .uuid = candidate->uuid};
+					   .uuid = candidate->uuid,
+					   .clock = &candidate->clock.clock};
 	if (!vmop_active_links_address(active->links, guest.vmm_pid, &guest.cid, &guest.pidfd))
 		return;
 	if (!guest.cid)
@@ -488,6 +489,36 @@ static void log_errors(struct vmop_active_guests *active)
 		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
 }
 
+/* Set the clock of the guest's session in its domain. */
+static void set_clock(const struct vmop_domains *domains, const struct vmop_active_candidate *of,
+		      bool has_changed)
+{
+	for (uint32_t i = 1; i < domains->n; i++) {
+		struct vmop_domain *domain = domains->at[i];
+		/* Each file of the session has domains of its own. */
+		if (domain->kind == VMOP_DOMAIN_ACTIVE && domain->vmm_pid == of->vmm_pid &&
+		    (has_changed || !domain->clock.n))
+			vmop_domain_set_clock(domain, &of->clock.clock);
+	}
+}
+
+/* Take what the agents report of their sessions' times. */
+static void take_times(struct vmop_active_guests *active, const struct vmop_domains *domains,
+		       uint64_t time_ns)
+{
+	for (size_t i = 0; i < active->candidates.n; i++) {
+		struct vmop_active_candidate *candidate = &active->candidates.at[i];
+		struct vmop_active_report report;
+		uint64_t reported_ns =
+			vmop_active_group_report(active->group, candidate->vmm_pid, &report);
+		bool has_changed = reported_ns &&
+				   vmop_session_clock_take(&candidate->clock, report.start_ns,
+							   report.now_ns, reported_ns + time_ns);
+		if (candidate->clock.clock.n)
+			set_clock(domains, candidate, has_changed);
+	}
+}
+
 /* Let the agents of the connected guests begin and go on. */
 static void drive_agents(struct vmop_active_guests *active, uint64_t now_ns)
 {
@@ -510,7 +541,7 @@ static void drive_agents(struct vmop_active_guests *active, uint64_t now_ns)
 }
 
 void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_domains *domains,
-			     struct vmop_guests *guests)
+			     struct vmop_guests *guests, uint64_t time_ns)
 {
 	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (active->has_ended)
@@ -521,6 +552,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 	if (guests)
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active, now_ns);
+	take_times(active, domains, time_ns);
 	hand_over(active);
 	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
 	vmop_fetches_step(active->fetches);

@@ -72,10 +72,10 @@ void vmop_active_guests_destroy(struct vmop_active_guests *active); /* NULL is a
 /*
  * Go on with connections, identities and agents, and note in the domains how they do. Call it about
  * ten times a second. Does not wait. guests reads the guests' memory; NULL: nothing is read now,
- * and no guest can be identified.
+ * and no guest can be identified. time_ns: the session's time at 0 of CLOCK_MONOTONIC, modulo 2^64.
  */
 #define VMOP_ACTIVE_STEP_NS (100 * VMOP_NS_PER_MS)
 void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_domains *domains,
-			     struct vmop_guests *guests);
+			     struct vmop_guests *guests, uint64_t time_ns);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "daemon/active/links.h"
+#include "daemon/active/session-clock.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guests.h"
 
@@ -33,6 +34,7 @@ struct vmop_active_candidate {
 	uint32_t kvm_tid;		    /* as in struct vmop_domain */
 	bool was_sampled;		    /* its agent samples, as far as was logged */
 	uint64_t silent_ns; /* since when it does not, and that was not logged; 0: it does */
+	struct vmop_session_clock clock;    /* of its session */
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 };

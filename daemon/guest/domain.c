@@ -482,6 +482,12 @@ void vmop_domain_set_context_note(struct vmop_domain *domain, const char *note)
 	domain->is_stored = false;
 }
 
+void vmop_domain_set_clock(struct vmop_domain *domain, const struct vmop_db_clock *clock)
+{
+	domain->clock = *clock;
+	domain->is_stored = false;
+}
+
 /* ---- storing ------------------------------------------------------------------------------- */
 
 static struct vmop_error *store_context_note(struct vmop_db *db, const struct vmop_domain *domain)
@@ -509,6 +515,8 @@ static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop
 	struct vmop_error *err = vmop_db_put_domain(db, &row);
 	if (!err && domain->has_new_context_note)
 		err = store_context_note(db, domain);
+	if (!err && domain->clock.n)
+		err = vmop_db_put_guest_clock(db, domain->id, &domain->clock);
 	/* Symbols of an image that the user gave are stored even without samples. */
 	for (size_t i = 0; !err && i < domain->code.n; i++) {
 		struct vmop_image *image = domain->code.at[i].image;

@@ -43,6 +43,7 @@
 #include "daemon/guest/patterns.h"
 #include "daemon/host/process.h"
 #include "daemon/host/text-map.h"
+#include "libdb/db.h"
 #include "libutil/vmm.h"
 #include "vmop/domain.h"
 #include "vmop/ids.h"
@@ -95,7 +96,8 @@ struct vmop_domain {
 	const char *symbols_from;	    /* see vmop_domain_stats.image */
 	/* Why its samples have no context of the guest; "": they have, or it is not passive. */
 	char context_note[160];
-	bool has_new_context_note; /* the session does not have the note as it is now */
+	bool has_new_context_note;  /* the session does not have the note as it is now */
+	struct vmop_db_clock clock; /* of an active guest's own session */
 
 	struct vmop_vcpu *vcpus;
 	uint32_t n_vcpus;
@@ -281,6 +283,9 @@ static inline void vmop_domain_set_identified(struct vmop_domain *domain, bool i
  * have. The text is copied, and cut if it is too long. Cheap if it is as before.
  */
 void vmop_domain_set_context_note(struct vmop_domain *domain, const char *note);
+
+/* Set the clock of an active guest's own session, for the session's fact "domain-ID-clock". */
+void vmop_domain_set_clock(struct vmop_domain *domain, const struct vmop_db_clock *clock);
 
 static inline void vmop_domain_set_several(struct vmop_domain *domain)
 {

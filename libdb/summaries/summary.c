@@ -50,6 +50,7 @@ vmop_summaries_each(struct vmop_db *db,
 	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
 		struct vmop_summary summary;
 		read_summary(stmt, &summary, &corrupt);
+		summary.span.start_ns = vmop_db_time(db, summary.span.start_ns);
 		err = corrupt ? vmop_db_corrupt(db, "a row of the table summary")
 			      : each(arg, &summary);
 	}

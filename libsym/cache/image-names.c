@@ -61,7 +61,7 @@ void vmop_image_names_destroy(struct vmop_image_names *names)
 	free(names);
 }
 
-static bool is_unchanged(const struct vmop_image_names *names)
+bool vmop_image_names_are_whole(const struct vmop_image_names *names)
 {
 	const struct stat *then = &names->st;
 	struct stat now;
@@ -113,7 +113,7 @@ const char *vmop_image_names_at(struct vmop_image_names *names, size_t at)
 		name[vmop_elf_name_len(name, strlen(name))] = '\0';
 		return name;
 	}
-	if (!is_unchanged(names))
+	if (!vmop_image_names_are_whole(names))
 		return NULL;
 	const char *name = read_name(names, at, first, sizeof(first));
 	if (name)
@@ -128,7 +128,7 @@ void vmop_image_names_read_all(struct vmop_image_names *names)
 	if (names->all)
 		return;
 	_cleanup_free_ char *all = malloc(len_bytes + 1);
-	if (!all || !is_unchanged(names) || !read_bytes(names, 0, all, len_bytes))
+	if (!all || !vmop_image_names_are_whole(names) || !read_bytes(names, 0, all, len_bytes))
 		return;
 	all[len_bytes] = '\0';
 	names->all = vmop_steal(&all);

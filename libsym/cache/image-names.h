@@ -27,6 +27,9 @@ struct vmop_error *vmop_image_names_create(int fd, const struct vmop_names_place
 					   struct vmop_image_names **ret);
 void vmop_image_names_destroy(struct vmop_image_names *names); /* NULL is allowed */
 
+/* Return whether the file is as it was when the table was loaded. */
+bool vmop_image_names_are_whole(const struct vmop_image_names *names);
+
 /*
  * Return the name at a position of the string table, without a version behind it, or NULL: the file
  * changed, the position is none of a name, or there is no memory. names owns the result.

@@ -111,24 +111,7 @@ static void destroy(void *arg)
 
 /* ---- pages ------------------------------------------------------------------- */
 
-/* Make the table again, the first time that a damaged page is found. */
-static void handle_damage(struct vmop_mapped_symtab *mapped)
-{
-	size_t n;
-	if (mapped->is_damaged)
-		return;
-	mapped->is_damaged = true;
-	if (!mapped->remake)
-		return;
-	mapped->whole = mapped->remake(mapped->remake_arg);
-	if (!mapped->whole)
-		return;
-	vmop_symtab_symbols(mapped->whole, &n);
-	if (n != mapped->sizes.n) {
-		vmop_symtab_destroy(mapped->whole);
-		mapped->whole = NULL;
-	}
-}
+static void handle_damage(struct vmop_mapped_symtab *mapped);
 
 /* Return a page of a part as it was written, or NULL if it is damaged. */
 static const void *page_at(struct vmop_mapped_symtab *mapped, enum vmop_mapped_part part,
@@ -159,6 +142,44 @@ static const void *item_at(struct vmop_mapped_symtab *mapped, enum vmop_mapped_p
 	const char *page = page_at(mapped, part, index / VMOP_MAPPED_SPANS_PER_PAGE);
 	return page ? page + index % VMOP_MAPPED_SPANS_PER_PAGE * sizeof(struct vmop_symtab_span)
 		    : NULL;
+}
+
+/*
+ * Return whether a new table is of the same file: it has the symbols of all pages that are whole.
+ * Another program can be at the path by now, and symbols that were found keep their indexes.
+ */
+static bool is_same(struct vmop_mapped_symtab *mapped, const struct vmop_symtab *whole)
+{
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(whole, &n);
+	if (n != mapped->sizes.n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct vmop_mapped_symbol *stored = item_at(mapped, VMOP_MAPPED_SYMBOLS, i);
+		if (stored && (stored->offset != symbols[i].offset ||
+			       stored->len_bytes != symbols[i].len_bytes))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Make the table again, the first time that a damaged page is found. An image's file that has
+ * changed would give the names of another program.
+ */
+static void handle_damage(struct vmop_mapped_symtab *mapped)
+{
+	if (mapped->is_damaged)
+		return;
+	mapped->is_damaged = true;
+	if (!mapped->remake ||
+	    (mapped->image_names && !vmop_image_names_are_whole(mapped->image_names)))
+		return;
+	mapped->whole = mapped->remake(mapped->remake_arg);
+	if (!mapped->whole || is_same(mapped, mapped->whole))
+		return;
+	vmop_symtab_destroy(mapped->whole);
+	mapped->whole = NULL;
 }
 
 /* Return the name at a position, or NULL if it is damaged. All pages up to its end are checked. */

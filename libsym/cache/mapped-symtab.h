@@ -85,8 +85,8 @@ struct vmop_mapped_symtab *vmop_mapped_symtab_of(const struct vmop_symtab *symta
 
 /*
  * Set the function that makes the table again, once, if a page is damaged. It returns NULL if it
- * cannot; the caller owns the result. Without it, and if the new table has another number of
- * symbols, the symbols of damaged pages are not found.
+ * cannot; the caller owns the result. Without it, if the new table has other symbols, and if the
+ * image's file with names has changed, the symbols of damaged pages are not found.
  */
 void vmop_mapped_symtab_set_remake(struct vmop_mapped_symtab *mapped,
 				   struct vmop_symtab *(*remake)(void *arg), void *arg);

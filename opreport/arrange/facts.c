@@ -45,6 +45,8 @@ static void add_session_facts(struct vmop_report *report, const char *list, size
 	add_text(report, list, item, "vmop", facts->vmop);
 	add_count(report, list, item, "start_ns", facts->start_ns);
 	add_count(report, list, item, "end_ns", facts->end_ns);
+	if (facts->guest)
+		add_text(report, list, item, "clock", facts->has_clock ? "host" : "guest");
 	add_text(report, list, item, "state", facts->is_finished ? "finished" : "not ended");
 }
 

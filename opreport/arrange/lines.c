@@ -153,6 +153,31 @@ static struct vmop_error *add_detail_line(struct vmop_report *report,
 	return err;
 }
 
+/* A smaller difference of two clocks is not worth a line. */
+#define CLOCK_DIFFERENCE_NS (2 * (int64_t)VMOP_NS_PER_S)
+
+/* State whether the times of a guest's own session are those of its host. */
+static struct vmop_error *add_clock_line(struct vmop_report *report,
+					 const struct vmop_session_facts *facts)
+{
+	const char *guest = vmop_catalog_domain(&report->result->catalog, facts->guest)->name;
+	int64_t ahead_ns = facts->ahead_ns;
+	if (!facts->guest)
+		return NULL;
+	if (!facts->has_clock)
+		return add_line(report,
+				"clock of guest %s: its distance from the host's is not known, so "
+				"the guest's own samples are at its own times",
+				guest);
+	if (ahead_ns > -CLOCK_DIFFERENCE_NS && ahead_ns < CLOCK_DIFFERENCE_NS)
+		return NULL;
+	return add_line(report,
+			"clock of guest %s: %.1f s %s the host's; the guest's own samples are at "
+			"the host's times",
+			guest, (double)(ahead_ns < 0 ? -ahead_ns : ahead_ns) / 1e9,
+			ahead_ns < 0 ? "ahead of" : "behind");
+}
+
 static struct vmop_error *add_session_lines(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -160,8 +185,12 @@ static struct vmop_error *add_session_lines(struct vmop_report *report)
 	for (size_t s = 0; s < catalog->n_sessions && !err; s++) {
 		const struct vmop_session_facts *facts = &catalog->sessions[s];
 		/* With a relative time, all sessions are read, also those before or after it. */
-		if (!is_selected(&report->result->choice, facts->start_ns, facts->end_ns))
+		if (!is_selected(&report->result->choice, facts->start_ns, facts->end_ns)) {
+			/* An unknown clock can be the reason why it is of another time. */
+			if (!facts->has_clock)
+				err = add_clock_line(report, facts);
 			continue;
+		}
 		err = add_session_line(report, facts);
 		if (!err)
 			err = add_span_line(report, facts->start_ns, facts->end_ns,
@@ -170,6 +199,8 @@ static struct vmop_error *add_session_lines(struct vmop_report *report)
 						    : ", not ended: still recording, or cut off");
 		if (!err)
 			err = add_detail_line(report, facts);
+		if (!err)
+			err = add_clock_line(report, facts);
 	}
 	return err;
 }

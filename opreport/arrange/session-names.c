@@ -134,12 +134,28 @@ static struct vmop_error *read_span(const char *dir, const char *name, struct vm
 	return err;
 }
 
-/* Add the session if it overlaps [from_ns, to_ns), to_ns 0: no end. */
-static struct vmop_error *add_dated(struct dated_list *list, const char *dir, const char *name,
-				    uint64_t from_ns, uint64_t to_ns)
+/*
+ * Set *ret to the times of a session as its host has them: a guest's clock can be wrong, and its
+ * session lies within the host's.
+ */
+static struct vmop_error *read_span_here(const char *dir, const char *name,
+					 const struct vmop_words *names, struct vmop_span *ret)
 {
+	size_t len = strcspn(name, (const char[]){VMOP_GUEST_SESSION_MARK, '\0'});
+	for (size_t i = 0; name[len] && i < names->n; i++)
+		if (strlen(names->items[i]) == len && !strncmp(names->items[i], name, len))
+			return read_span(dir, names->items[i], ret);
+	return read_span(dir, name, ret);
+}
+
+/* Add the session if it overlaps [from_ns, to_ns), to_ns 0: no end. */
+static struct vmop_error *add_dated(struct dated_list *list, const char *dir,
+				    const struct vmop_words *names, size_t of, uint64_t from_ns,
+				    uint64_t to_ns)
+{
+	const char *name = names->items[of];
 	struct vmop_span span;
-	struct vmop_error *err = read_span(dir, name, &span);
+	struct vmop_error *err = read_span_here(dir, name, names, &span);
 	if (err && err->code != VMOP_ERROR_NO_MEMORY) {
 		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_error_prefix(err, "left out"));
 		return NULL;
@@ -194,7 +210,7 @@ struct vmop_error *vmop_session_names_in(const char *dir, const struct vmop_time
 					 dir, names.n - i, names.n);
 			break;
 		}
-		err = add_dated(&list, dir, names.items[i], from_ns, to_ns);
+		err = add_dated(&list, dir, &names, i, from_ns, to_ns);
 	}
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
 #include "libutil/parse.h"
+#include "opreport/query/guest-clock.h"
 #include "opreport/query/unify.h"
 
 /* ---- tables by id -------------------------------------------------------- */
@@ -364,6 +365,16 @@ static struct vmop_error *load_info(const struct loader *loader, const char *nam
 	return keep(loader->catalog, ret, value) ? NULL : &vmop_error_no_memory;
 }
 
+/* Set *ret to the time in a fact's value. Return false, and leave it unchanged, without one. */
+static bool parse_time(const struct vmop_db *db, const char *value, uint64_t *ret)
+{
+	uint64_t time_ns;
+	if (!vmop_parse_u64(value, 10, &time_ns))
+		return false;
+	*ret = vmop_db_time(db, time_ns);
+	return true;
+}
+
 static struct vmop_error *load_facts(struct loader *loader)
 {
 	struct vmop_session_facts *facts = &loader->catalog->sessions[loader->session];
@@ -394,9 +405,9 @@ static struct vmop_error *load_facts(struct loader *loader)
 	if (facts->n_intervals > 1)
 		qsort(facts->intervals, facts->n_intervals, sizeof(*facts->intervals),
 		      compare_spans);
-	vmop_parse_u64(dropped, 10, &facts->dropped_until_ns);
-	vmop_parse_u64(start, 10, &facts->start_ns);
-	facts->is_finished = vmop_parse_u64(end, 10, &facts->end_ns);
+	parse_time(loader->db, dropped, &facts->dropped_until_ns);
+	parse_time(loader->db, start, &facts->start_ns);
+	facts->is_finished = parse_time(loader->db, end, &facts->end_ns);
 	if (facts->end_ns < facts->start_ns)
 		facts->end_ns = facts->start_ns;
 	return NULL;
@@ -579,18 +590,59 @@ static struct vmop_error *init(struct vmop_catalog *catalog, size_t n_sessions)
 	return catalog->sessions ? add_unexplained(catalog) : &vmop_error_no_memory;
 }
 
+static struct vmop_error *set_clocks(const struct vmop_session_input *inputs, size_t n)
+{
+	_cleanup_free_ struct vmop_db **dbs = calloc(n + 1, sizeof(*dbs));
+	for (size_t i = 0; i < n && dbs; i++)
+		dbs[i] = inputs[i].db;
+	struct vmop_error *err = dbs ? vmop_guest_clocks_set(dbs, n) : &vmop_error_no_memory;
+	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+		return err;
+	vmop_error_destroy(err); /* the session is read once more, and the error gets its name */
+	return NULL;
+}
+
+/* Return whether another session has the machine as an active guest. */
+static bool is_guests(const struct vmop_catalog *catalog, size_t session, uint32_t row)
+{
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		if (domain->session != session && domain->row == row &&
+		    domain->kind == VMOP_DOMAIN_ACTIVE)
+			return true;
+	}
+	return false;
+}
+
+/* Set the facts about the guests whose own sessions are read, and about their clocks. */
+static void find_guests(struct vmop_catalog *catalog, const struct vmop_session_input *inputs)
+{
+	for (size_t s = 0; s < catalog->n_sessions; s++) {
+		struct vmop_session_facts *facts = &catalog->sessions[s];
+		size_t index = vmop_catalog_find_domain(catalog, s, VMOP_DOMAIN_ID_HOST);
+		uint32_t row = index ? vmop_catalog_domain(catalog, index)->row : 0;
+		facts->guest = row && is_guests(catalog, s, row) ? row : 0;
+		facts->has_clock = vmop_db_has_clock(inputs[s].db, &facts->ahead_ns);
+	}
+}
+
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 				     const struct vmop_session_input *inputs, size_t n_inputs,
 				     unsigned merge, bool with_tasks)
 {
 	struct vmop_error *err = init(catalog, n_inputs);
+	if (!err)
+		err = set_clocks(inputs, n_inputs);
 	for (size_t i = 0; i < n_inputs && !err; i++)
 		err = load_session(catalog, i, &inputs[i], with_tasks);
 	if (err)
 		return err;
 	if (catalog->n_losses)
 		qsort(catalog->losses, catalog->n_losses, sizeof(*catalog->losses), compare_losses);
-	return vmop_catalog_unify(catalog, merge);
+	err = vmop_catalog_unify(catalog, merge);
+	if (!err)
+		find_guests(catalog, inputs);
+	return err;
 }
 
 struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,

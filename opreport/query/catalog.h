@@ -139,6 +139,9 @@ struct vmop_session_facts {
 	const char *guest_context;  /* the captures beside guests' samples; "": nothing */
 	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
+	uint32_t guest; /* index of the row of the guest whose own session it is; 0: of no guest */
+	bool has_clock; /* its times are those of the guest's host */
+	int64_t ahead_ns; /* then: the host's clock minus the guest's, at the session's end */
 	/*
 	 * The intervals, ascending by start, if the catalog has several sessions.  Those beyond
 	 * VMOP_ITEMS_MAX are one with the last.

@@ -128,7 +128,9 @@ static void agent_looks(struct scene *scene)
 		break;
 	}
 	check(agent->stage != VMOP_ACTIVE_IDLE || !vmop_active_agent_is_alert(agent));
-	vmop_active_agent_count(agent, scene->now_ns);
+	const struct vmop_active_report report = {
+		.samples = scene->now_ns, .now_ns = 2 * scene->now_ns, .start_ns = scene->now_ns};
+	vmop_active_agent_report(agent, &report);
 }
 
 static void initiator_looks(struct scene *scene)
@@ -142,6 +144,10 @@ static void initiator_looks(struct scene *scene)
 	vmop_active_group_run(scene->group);
 	vmop_active_group_check(scene->group);
 	vmop_error_destroy(vmop_active_group_take_error(scene->group));
+	struct vmop_active_report report;
+	uint64_t reported_ns = vmop_active_group_report(scene->group, domain, &report);
+	check(!reported_ns ||
+	      (report.start_ns && report.start_ns <= report.now_ns && report.now_ns <= INT64_MAX));
 	check(vmop_active_group_wants_join(scene->group) ==
 	      (vmop_active_group_presence(scene->group, domain) == VMOP_ACTIVE_THERE));
 }

@@ -30,6 +30,18 @@ for format in table csv json xml html perf-script speedscope firefox; do
 	"$evil" check <"$work/written" >"$work/why" || fail "-o: $(cat "$work/why")"
 done
 
+echo "the session that a guest handed back, beside its host's"
+cp "$sessions/all.vmop" "$sessions/home.vmop"
+cp "$sessions/all.vmop" "$sessions/home~web1.vmop"
+for format in table csv json xml html perf-script speedscope firefox folded; do
+	for options in -l "--by=domain,task" -V; do
+		[ -z "$sanitized" ] || [ "$options" = -l ] || continue
+		# shellcheck disable=SC2086 # options are words
+		report --format=$format $options session:home
+	done
+done
+rm "$sessions/home.vmop" "$sessions/home~web1.vmop"
+
 locales=""
 echo "every name as a word, a file's name and a session's"
 step=1

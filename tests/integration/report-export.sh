@@ -22,6 +22,7 @@ STACKS
 1 web prog:$(printf 'tab\tesc\033bad\377surrogate\355\240\200nonchar\357\277\277rtl\342\200\256') 40
 1 a"b,c prog:x(y)(z);prog:,;prog:'\\\\ 5
 1 #c prog:-->\\u003c;prog:\`\${x}\` 1
+1 $(head -c 65536 /dev/zero | tr '\0' L) prog:$(head -c 65536 /dev/zero | tr '\0' N) 3
 STACKS
 "$build/tests/fixtures/make-session" --seconds=5 "$sessions/flat.vmop"
 "$build/tests/fixtures/make-stacks" 10 2000 "$sessions/wide.vmop" >"$work/out"

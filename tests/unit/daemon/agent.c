@@ -6,6 +6,7 @@
  */
 #include <cmocka.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -242,9 +243,9 @@ static void samples(void)
 
 static void until_counted(struct rig *rig, uint64_t n)
 {
-	while (look(rig) == VMOP_ACTIVE_ANSWERED && rig->peer.samples < n)
+	while (look(rig) == VMOP_ACTIVE_ANSWERED && rig->peer.report.samples < n)
 		turn_loop(rig);
-	assert_int_equal(rig->peer.samples, n);
+	assert_int_equal(rig->peer.report.samples, n);
 }
 
 static void leaves(struct rig *rig, const char *text)
@@ -309,7 +310,7 @@ static void a_session(void **state)
 	until_counted(rig, 2);
 	samples(); /* still in the buffer at the end */
 	leaves(rig, "end");
-	assert_int_equal(rig->peer.samples, 4);
+	assert_int_equal(rig->peer.report.samples, 4);
 	assert_null(rig->daemon.session);
 	struct stored file = stored(rig);
 	assert_int_equal(file.samples, 4);
@@ -338,7 +339,7 @@ static void a_pause(void **state)
 	}
 	samples();
 	leaves(rig, "end");
-	assert_int_equal(rig->peer.samples, 8);
+	assert_int_equal(rig->peer.report.samples, 8);
 	assert_int_equal(stored(rig).samples, 8);
 }
 
@@ -524,6 +525,22 @@ static void give_uuid(void *arg, uint32_t domain, char *buf, size_t size)
 	snprintf(buf, size, "%s", domain == VMM ? GIVEN_UUID : "of another guest");
 }
 
+/* The start of the agent's session, as the host's process reads it. In memory of both processes. */
+static uint64_t *reported_start_ns;
+
+/* Check that the agent, on this very machine, reports the time of its session. */
+static bool reports_time(const struct vmop_active_group *group)
+{
+	struct vmop_active_report report = {0};
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC), real_ns = vmop_clock_ns(CLOCK_REALTIME);
+	uint64_t then_ns = vmop_active_group_report(group, VMM, &report);
+	*reported_start_ns = report.start_ns;
+	uint64_t real_then_ns = real_ns - (now_ns - then_ns);
+	return then_ns && now_ns - then_ns < 10 * VMOP_NS_PER_S &&
+	       report.now_ns <= real_then_ns + VMOP_NS_PER_S / 100 &&
+	       real_then_ns - report.now_ns < 5 * VMOP_NS_PER_S;
+}
+
 /* The host: let the agent sample until it reports samples, then end its session. */
 static int play_host(int fd)
 {
@@ -553,6 +570,8 @@ static int play_host(int fd)
 	}
 	if (vmop_active_group_samples(group, VMM) < 20)
 		return 3;
+	if (!reports_time(group))
+		return 4;
 	vmop_active_group_destroy(group);
 	vmop_active_links_destroy(links);
 	return 0;
@@ -934,11 +953,21 @@ static void a_session_in_a_guest_of_kvm(void **state)
 	struct rig *rig = *state;
 	struct vmop_db *db;
 	unsigned n_hosts = 0;
+	_cleanup_free_ char *start = NULL;
+	char reported[24];
 	if (!can_sample())
 		skip();
+	reported_start_ns = mmap(NULL, sizeof(*reported_start_ns), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(reported_start_ns, MAP_FAILED);
 	serve_host(rig, play_host);
 	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
 	assert_ok(vmop_db_open(rig->daemon.last_session, &db));
+	/* The host's report finds the session by its start. */
+	assert_ok(vmop_db_get_info(db, "start_ns", &start));
+	snprintf(reported, sizeof(reported), "%" PRIu64, *reported_start_ns);
+	assert_string_equal(start, reported);
+	munmap(reported_start_ns, sizeof(*reported_start_ns));
 	assert_ok(vmop_db_each_domain(db, check_uuid, &n_hosts));
 	vmop_db_close(db);
 	assert_int_equal(n_hosts, 1);

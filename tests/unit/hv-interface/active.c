@@ -42,6 +42,13 @@ static bool lines_write(struct vmop_active_store *store, const char *line)
 
 static const struct vmop_active_store_ops lines_ops = {lines_read, lines_write};
 
+/* Report a number of samples, without times. */
+static void report(struct vmop_active_agent *agent, uint64_t samples)
+{
+	const struct vmop_active_report report = {.samples = samples};
+	vmop_active_agent_report(agent, &report);
+}
+
 struct pair {
 	char up[VMOP_ACTIVE_MESSAGE_BYTES], down[VMOP_ACTIVE_MESSAGE_BYTES];
 	struct lines of_peer, of_agent;
@@ -109,16 +116,21 @@ static void opens(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-static void joins(struct pair *pair)
+static void joins_with(struct pair *pair, const char *run_text)
 {
 	say(pair, VMOP_ACTIVE_JOIN, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	say(pair, VMOP_ACTIVE_RUN, NULL);
+	say(pair, VMOP_ACTIVE_RUN, run_text);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_RUN);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+static void joins(struct pair *pair)
+{
+	joins_with(pair, NULL);
 }
 
 /* Advance the pair until samples are taken. */
@@ -145,7 +157,7 @@ static void leave(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "77");
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	assert_int_equal(pair->peer.samples, 77);
+	assert_int_equal(pair->peer.report.samples, 77);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
@@ -154,14 +166,72 @@ static void a_session(void **state)
 	struct pair *pair = *state;
 	run(pair);
 	for (unsigned second = 0; second < 100; second++) { /* longer than any wait */
-		vmop_active_agent_count(&pair->agent, second);
+		report(&pair->agent, second);
 		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	}
-	assert_int_equal(pair->peer.samples, 99);
+	assert_int_equal(pair->peer.report.samples, 99);
 	leave(pair);
 	run(pair); /* start another session */
 	leave(pair);
+}
+
+/* The times of the agent's session, which an older host would take for no number. */
+static void times_if_wanted(void **state)
+{
+	static const char *const run_texts[] = {NULL, "times"};
+	struct pair *pair = *state;
+	const struct vmop_active_report sent = {.samples = 7, .now_ns = 2000, .start_ns = 1000};
+	for (unsigned wants = 0; wants < 2; wants++) {
+		opens(pair);
+		joins_with(pair, run_texts[wants]);
+		vmop_active_agent_report(&pair->agent, &sent);
+		agent_looks(pair);
+		peer_looks(pair);
+		assert_int_equal(pair->peer.report.samples, 7);
+		assert_int_equal(pair->peer.report.start_ns, wants ? 1000 : 0);
+		assert_int_equal(pair->peer.report.now_ns, wants ? 2000 : 0);
+		uint64_t reported_ns = pair->peer.reported_ns;
+		assert_int_equal(reported_ns, pair->now_ns);
+		pair->now_ns += SECOND_NS;
+		peer_looks(pair); /* at the same line */
+		assert_int_equal(pair->peer.reported_ns, reported_ns);
+		leave(pair);
+	}
+}
+
+static void reports_of_agents(void **state)
+{
+	static const char *const rubbish[] = {
+		"",
+		" ",
+		"x",
+		"-1",
+		"1 2",
+		"1 2 ",
+		"1 2 x",
+		"1 2 3",
+		"1 2 0",
+		"1 2 1 0",
+		"1  2 1",
+		"18446744073709551616",
+		"1 9223372036854775808 1",
+	};
+	struct vmop_active_report report = {.samples = 77}, back = {0};
+	char text[VMOP_ACTIVE_TEXT_BYTES];
+	(void)state;
+	for (size_t i = 0; i < sizeof(rubbish) / sizeof(*rubbish); i++) {
+		if (vmop_active_report_parse(rubbish[i], &report))
+			fail_msg("'%s'", rubbish[i]);
+		assert_int_equal(report.samples, 77);
+	}
+	report = (struct vmop_active_report){UINT64_MAX, INT64_MAX, INT64_MAX};
+	vmop_active_report_format(&report, text);
+	assert_true(vmop_active_report_parse(text, &back));
+	assert_memory_equal(&back, &report, sizeof(back));
+	assert_true(vmop_active_report_parse("5", &back));
+	assert_int_equal(back.samples, 5);
+	assert_int_equal(back.start_ns, 0);
 }
 
 /* The guest's UUID from its host. An older host gives none. */
@@ -313,7 +383,7 @@ static void an_alert(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen samples on */
 	assert_true(vmop_active_agent_is_alert(&pair->agent));
-	vmop_active_agent_count(&pair->agent, 5);
+	report(&pair->agent, 5);
 	agent_looks(pair);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	say(pair, VMOP_ACTIVE_LEAVE, "pause");
@@ -462,6 +532,139 @@ static void commands_out_of_order(void **state)
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
 }
 
+/* Bring the agent to a stage. Its owner answers no task that it is busy with. */
+static void bring_to(struct pair *pair, enum vmop_active_stage stage)
+{
+	static const enum vmop_active_word commands[] = {VMOP_ACTIVE_HELLO, VMOP_ACTIVE_OPEN,
+							 VMOP_ACTIVE_JOIN, VMOP_ACTIVE_RUN,
+							 VMOP_ACTIVE_LEAVE};
+	for (size_t i = 0; i < 5 && (pair->agent.stage != stage || i == 0); i++) {
+		say(pair, commands[i], NULL);
+		enum vmop_active_task task = agent_looks(pair);
+		if (pair->agent.stage == stage)
+			break;
+		if (task == VMOP_ACTIVE_DO_OPEN)
+			vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_OPENED, NULL);
+		if (task == VMOP_ACTIVE_DO_JOIN)
+			vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
+		peer_looks(pair);
+	}
+	assert_int_equal(pair->agent.stage, stage);
+}
+
+/* Return the task that a new command gives to an agent in a stage. */
+static enum vmop_active_task task_of(enum vmop_active_stage stage, enum vmop_active_word word)
+{
+	bool is_busy = stage == VMOP_ACTIVE_OPENING || stage == VMOP_ACTIVE_JOINING ||
+		       stage == VMOP_ACTIVE_ENDING;
+	bool is_in_session = !is_busy && stage != VMOP_ACTIVE_IDLE;
+	if (is_in_session && (word == VMOP_ACTIVE_LEAVE || word == VMOP_ACTIVE_HELLO))
+		return VMOP_ACTIVE_DO_LEAVE;
+	if (stage == VMOP_ACTIVE_IDLE && word == VMOP_ACTIVE_OPEN)
+		return VMOP_ACTIVE_DO_OPEN;
+	if (stage == VMOP_ACTIVE_IS_OPEN && word == VMOP_ACTIVE_JOIN)
+		return VMOP_ACTIVE_DO_JOIN;
+	if (stage == VMOP_ACTIVE_JOINED && word == VMOP_ACTIVE_RUN)
+		return VMOP_ACTIVE_DO_RUN;
+	return VMOP_ACTIVE_NOTHING;
+}
+
+/* Each word, also those of agents, in each stage: its task, or none, and each task once. */
+static void each_command_in_each_stage(void **state)
+{
+	for (unsigned stage = VMOP_ACTIVE_IDLE; stage <= VMOP_ACTIVE_ENDING; stage++)
+		for (unsigned word = 0; word < VMOP_ACTIVE_N_WORDS; word++) {
+			struct pair *pair = *state;
+			bring_to(pair, stage);
+			enum vmop_active_task wanted = task_of(stage, word);
+			say(pair, word, NULL);
+			enum vmop_active_task task = agent_looks(pair);
+			if (task != wanted)
+				fail_msg("stage %u, '%s': task %u", stage,
+					 vmop_active_word_name(word), task);
+			if (wanted == VMOP_ACTIVE_NOTHING)
+				assert_int_equal(pair->agent.stage, stage);
+			unsigned after = pair->agent.stage;
+			/* The same line again, and with a new beat. */
+			for (unsigned i = 0; i < 2; i++) {
+				assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+				assert_int_equal(pair->agent.stage, after);
+				vmop_active_send(&pair->of_peer.store, &pair->peer.sent);
+			}
+			end(state);
+			begin(state);
+		}
+}
+
+static enum vmop_active_word answer_of(enum vmop_active_word command)
+{
+	static const enum vmop_active_word answers[] = {VMOP_ACTIVE_HERE,     VMOP_ACTIVE_OPENED,
+							VMOP_ACTIVE_ALERTED,  VMOP_ACTIVE_READY,
+							VMOP_ACTIVE_SAMPLING, VMOP_ACTIVE_LEFT};
+	return answers[command];
+}
+
+/* Each word as the answer to each command, also with the numbers of others. */
+static void each_answer_to_each_command(void **state)
+{
+	for (unsigned command = VMOP_ACTIVE_HELLO; command <= VMOP_ACTIVE_LEAVE; command++)
+		for (unsigned word = 0; word < VMOP_ACTIVE_N_WORDS; word++)
+			for (unsigned of = 0; of < 4; of++) {
+				struct pair *pair = *state;
+				enum vmop_active_state wanted = VMOP_ACTIVE_WAITING;
+				say(pair, VMOP_ACTIVE_HELLO, NULL);
+				say(pair, command, NULL);
+				const struct vmop_active_message answer = {
+					.token = TOKEN + (of == 1),
+					.number = pair->peer.sent.number + (of == 2) - (of == 3),
+					.beat = 9,
+					.word = word};
+				vmop_active_format(&answer, pair->up);
+				if (of == 0 && word == answer_of(command))
+					wanted = VMOP_ACTIVE_ANSWERED;
+				if (of == 0 && word == VMOP_ACTIVE_FAILED)
+					wanted = VMOP_ACTIVE_GONE;
+				if (of == 0 && word == VMOP_ACTIVE_STUCK &&
+				    command == VMOP_ACTIVE_JOIN)
+					wanted = VMOP_ACTIVE_AGAIN;
+				for (unsigned i = 0; i < 2; i++) /* repeated */
+					if (peer_looks(pair) != wanted)
+						fail_msg("'%s' to '%s', %u",
+							 vmop_active_word_name(word),
+							 vmop_active_word_name(command), of);
+				end(state);
+				begin(state);
+			}
+}
+
+/* A line that was cut is none, or differs only in its text. */
+static void cut_lines(void **state)
+{
+	const struct vmop_active_message whole = {.token = TOKEN,
+						  .number = 12,
+						  .beat = 345,
+						  .word = VMOP_ACTIVE_SAMPLING,
+						  .text = "67 1700000001 1700000000"};
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	unsigned n_understood = 0;
+	(void)state;
+	vmop_active_format(&whole, line);
+	for (size_t len = strlen(line); len-- > 0;) {
+		struct vmop_active_message cut;
+		struct vmop_active_report report;
+		line[len] = '\0';
+		if (vmop_active_parse(line, &cut) != VMOP_ACTIVE_UNDERSTOOD)
+			continue;
+		n_understood++;
+		assert_true(cut.token == whole.token && cut.number == whole.number &&
+			    cut.beat == whole.beat && cut.word == whole.word);
+		assert_memory_equal(cut.text, whole.text, strlen(cut.text));
+		if (vmop_active_report_parse(cut.text, &report))
+			assert_true(report.samples <= 67 && report.start_ns <= 1700000000);
+	}
+	assert_int_equal(n_understood, strlen(whole.text) + 1); /* also without a text */
+}
+
 static void a_store_that_breaks(void **state)
 {
 	struct pair *pair = *state;
@@ -585,7 +788,7 @@ static void be_agent(struct vmop_active_store *store)
 			has_left = true;
 			break;
 		default:
-			vmop_active_agent_count(&agent, samples + 1);
+			report(&agent, samples + 1);
 		}
 		usleep(1000);
 	}
@@ -613,12 +816,12 @@ static void two_processes(void **state)
 		vmop_active_peer_send(&peer, commands[i], "cycles:1000", now_ns());
 		while (vmop_active_peer_look(&peer, now_ns()) == VMOP_ACTIVE_WAITING ||
 		       (commands[i] == VMOP_ACTIVE_RUN && peer.state == VMOP_ACTIVE_ANSWERED &&
-			!peer.samples))
+			!peer.report.samples))
 			usleep(1000);
 		if (peer.state != VMOP_ACTIVE_ANSWERED)
 			fail_msg("%s", peer.error ? peer.error->message : "?");
 	}
-	assert_int_equal(peer.samples, 4711);
+	assert_int_equal(peer.report.samples, 4711);
 	vmop_active_peer_deinit(&peer);
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -646,6 +849,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
+		TEST(times_if_wanted),
+		cmocka_unit_test(reports_of_agents),
+		TEST(each_command_in_each_stage),
+		TEST(each_answer_to_each_command),
+		cmocka_unit_test(cut_lines),
 		cmocka_unit_test(another_machine),
 		TEST(the_uuid_in_hello),
 		TEST(the_abilities_in_here),

@@ -649,6 +649,216 @@ static void files_without_build_id_are_known_by_their_identity(void **state)
 	assert_int_equal(run("rm -r @cache @no-id"), 0);
 }
 
+/* ---- a large string table -------------------------------------------------------------------- */
+
+/* Functions of the generated programs; their names are some 360 KiB. */
+enum { N_LARGE = 6000 };
+
+/* Generated programs: the lengths of their functions are 16 and 32 bytes in turn. */
+struct large {
+	char letter;   /* with which all names begin */
+	bool is_other; /* the first function has 32 bytes, not 16 */
+};
+
+static void name_large(const struct large *large, unsigned i, char ret[80])
+{
+	snprintf(ret, 80, "%c%05u_%055d", large->letter, i, 0);
+}
+
+static unsigned len_of_large(const struct large *large, unsigned i)
+{
+	return (i % 2 == 1) == !large->is_other ? 32 : 16;
+}
+
+/* Make the file `name` in dir, with BUILD_ID or without one. */
+static void make_large(const char *name, const struct large *large, bool has_build_id)
+{
+	FILE *source = fopen(in_dir("large.s"), "w");
+	assert_non_null(source);
+	fputs(".text\n", source);
+	for (unsigned i = 0; i < N_LARGE; i++) {
+		char symbol[80];
+		unsigned len_bytes = len_of_large(large, i);
+		name_large(large, i, symbol);
+		fprintf(source, ".type %s,%%function\n%s:\n.skip %u\n.size %s,%u\n", symbol, symbol,
+			len_bytes, symbol, len_bytes);
+	}
+	assert_int_equal(fclose(source), 0);
+	assert_int_equal(run("as -o @large.o @large.s && ld -shared --build-id=%s -o @large.so "
+			     "@large.o && mv @large.so @%s && rm @large.[os]",
+			     has_build_id ? "0x" BUILD_ID : "none", name),
+			 0);
+}
+
+/* Count the functions that have their name, and those that have none. Another name is an error. */
+static unsigned count_names(const struct vmop_symtab *symtab, const struct large *large,
+			    unsigned from, unsigned to, unsigned *ret_missing)
+{
+	static uint64_t text; /* offset of the first function, the same in all such files */
+	uint64_t at = 0;
+	unsigned found = 0;
+	*ret_missing = 0;
+	if (!text) {
+		size_t n;
+		text = vmop_symtab_symbols(symtab, &n)[0].offset;
+	}
+	for (unsigned i = 0; i < to; at += len_of_large(large, i++)) {
+		const struct vmop_symbol *symbol =
+			i < from ? NULL : vmop_symtab_find(symtab, text + at + 8);
+		char wanted[80];
+		if (i < from)
+			continue;
+		name_large(large, i, wanted);
+		if (symbol)
+			assert_string_equal(symbol->name, wanted);
+		*(symbol ? &found : ret_missing) += 1;
+	}
+	return found;
+}
+
+static void assert_all_names(const struct vmop_symtab *symtab, const struct large *large)
+{
+	unsigned missing;
+	assert_non_null(symtab);
+	assert_int_equal(count_names(symtab, large, 0, N_LARGE, &missing), N_LARGE);
+	assert_int_equal(missing, 0);
+}
+
+static struct outcome resolve_large(const char *build_id)
+{
+	const struct vmop_resolver_options options = {.cache_path = in_dir("cache/symbols")};
+	struct vmop_image_ref ref = ref_of(in_dir("large"), build_id);
+	return resolve(&options, &ref);
+}
+
+/* Return the length of the only table in the cache. */
+static long cached_bytes(void)
+{
+	long len_bytes = -1;
+	char line[128];
+	snprintf(line, sizeof(line), "cat %s/cache/symbols/????????????????????* | wc -c", dir);
+	FILE *pipe = popen(line, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%ld", &len_bytes), 1);
+	pclose(pipe);
+	return len_bytes;
+}
+
+static const struct large program = {'f', false}, renamed = {'g', false}, moved = {'h', true};
+
+static void wait_until_settled(const char *name)
+{
+	struct stat st;
+	struct vmop_symbol_cache_key key;
+	for (;;) {
+		assert_int_equal(stat(in_dir(name), &st), 0);
+		if (vmop_symbol_cache_key_of_file(&st, false, &key))
+			return;
+		usleep(100000);
+	}
+}
+
+/* With a build-id all names are copied: the file may be gone at the next report. */
+static void names_of_a_large_file_with_build_id(void **state)
+{
+	(void)state;
+	make_large("large", &program, true);
+	for (unsigned report = 0; report < 3; report++) {
+		struct outcome outcome = resolve_large(BUILD_ID);
+		assert_all_names(outcome.symtab, &program);
+		assert_null(outcome.reason);
+		vmop_resolver_destroy(outcome.resolver);
+		assert_true(cached_bytes() > N_LARGE * 60);
+		if (report == 0) /* its symbols, of the same build-id, would be other ones */
+			assert_int_equal(run("strip -o @large.stripped @large && "
+					     "mv @large.stripped @large"),
+					 0);
+		else
+			unlink(in_dir("large"));
+	}
+	assert_int_equal(run("rm -r @cache"), 0);
+}
+
+/* Without one they stay in the program's file, and are found there by the next report. */
+static void names_of_a_large_file_without_build_id(void **state)
+{
+	(void)state;
+	make_large("large", &program, false);
+	wait_until_settled("large");
+	for (unsigned report = 0; report < 3; report++) {
+		struct outcome outcome = resolve_large(NULL);
+		assert_all_names(outcome.symtab, &program);
+		assert_non_null(strstr(outcome.reason, "not verified"));
+		vmop_resolver_destroy(outcome.resolver);
+		assert_in_range(cached_bytes(), 1, N_LARGE * 60);
+	}
+	assert_int_equal(run("rm -r @cache @large"), 0);
+}
+
+/* A changed file is another one for the next report, also with the size and time of before. */
+static void a_large_file_that_changes_between_reports(void **state)
+{
+	(void)state;
+	struct outcome outcome;
+	make_large("large", &program, false);
+	make_large("renamed", &renamed, false);
+	wait_until_settled("renamed");
+	outcome = resolve_large(NULL);
+	assert_all_names(outcome.symtab, &program);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("touch -r @large @stamp && cat @renamed >@large && "
+			     "touch -r @stamp @large"),
+			 0);
+	for (unsigned report = 0; report < 2; report++) {
+		outcome = resolve_large(NULL);
+		assert_all_names(outcome.symtab, &renamed);
+		vmop_resolver_destroy(outcome.resolver);
+		wait_until_settled("large");
+	}
+	/* Its string table is gone: no name, and a reason. */
+	assert_int_equal(truncate(in_dir("large"), 300000), 0);
+	outcome = resolve_large(NULL);
+	assert_null(outcome.symtab);
+	assert_non_null(outcome.reason);
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("rm -r @cache @large @renamed @stamp"), 0);
+}
+
+/* Names that were not read when the file changed are missing. No function gets a wrong one. */
+static void a_large_file_that_changes_in_a_report(void **state)
+{
+	(void)state;
+	static const char *const changes[] = {
+		"truncate -s 300000 @large",
+		"truncate -s 0 @large",
+		"rm @large",
+		"cp @moved @large.new && mv @large.new @large",
+		"cat @moved >@large",
+		"cat @renamed >@large",
+	};
+	make_large("program", &program, false);
+	make_large("renamed", &renamed, false);
+	make_large("moved", &moved, false);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		unsigned missing;
+		assert_int_equal(run("cp @program @large"), 0);
+		wait_until_settled("large");
+		struct outcome outcome = resolve_large(NULL);
+		vmop_resolver_destroy(outcome.resolver);
+		outcome = resolve_large(NULL);
+		assert_int_equal(count_names(outcome.symtab, &program, 0, 100, &missing), 100);
+		assert_int_equal(run("%s", changes[i]), 0);
+		assert_int_equal(count_names(outcome.symtab, &program, 0, 100, &missing), 100);
+		assert_int_equal(count_names(outcome.symtab, &program, 100, N_LARGE, &missing), 0);
+		assert_int_equal(missing, N_LARGE - 100);
+		size_t n;
+		vmop_symtab_symbols(outcome.symtab, &n);
+		vmop_resolver_destroy(outcome.resolver);
+		assert_int_equal(run("rm -rf @cache @large"), 0);
+	}
+	assert_int_equal(run("rm @program @renamed @moved"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -674,6 +884,10 @@ int main(void)
 		cmocka_unit_test(a_damaged_table_is_made_again),
 		cmocka_unit_test(files_of_other_users_are_not_cached),
 		cmocka_unit_test(files_without_build_id_are_known_by_their_identity),
+		cmocka_unit_test(names_of_a_large_file_with_build_id),
+		cmocka_unit_test(names_of_a_large_file_without_build_id),
+		cmocka_unit_test(a_large_file_that_changes_between_reports),
+		cmocka_unit_test(a_large_file_that_changes_in_a_report),
 	};
 	if (system("command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
 		puts("skipped: needs objcopy and strip of binutils");

@@ -20,6 +20,8 @@
 #include "daemon/active/session-server.h"
 #include "hv-interface/active-file.h"
 #include "libdb/session-files.h"
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
 #include "libutil/worker.h"
 #include "tests/unit/daemon/active/guest-session.h"
 
@@ -69,6 +71,8 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
+static struct vmop_db_clock host_clock; /* of the guest's session */
+
 static int begin(void **state)
 {
 	(void)state;
@@ -83,6 +87,7 @@ static int begin(void **state)
 	assert_ok(vmop_setup_set(&setup, "fetch-size", "1M", false));
 	assert_ok(vmop_session_server_create(&options, &server));
 	offered_token = TOKEN;
+	host_clock.n = 0;
 	guest_fd = -1;
 	return 0;
 }
@@ -106,7 +111,8 @@ static void begin_fetch(int (*dial)(uint32_t cid), bool host_has_uuid)
 						 .pidfd = -1,
 						 .token = TOKEN,
 						 .name = "web/1",
-						 .uuid = UUID};
+						 .uuid = UUID,
+						 .clock = &host_clock};
 	if (!fetches)
 		assert_ok(vmop_fetches_create(&setup, dial, &fetches));
 	vmop_fetches_set_host(fetches, host_has_uuid);
@@ -271,6 +277,26 @@ static void another_time(void **state)
 	fetch_content(&content, true, VMOP_FETCHES_FAILED);
 }
 
+/* A guest that was saved for weeks goes on with the time of then. */
+static void another_time_that_is_known(void **state)
+{
+	(void)state;
+	struct content content = honest();
+	const int64_t behind_ns = 30 * (int64_t)VMOP_FETCHED_CLOCK_NS;
+	uint64_t now_ns = content.start_ns;
+	content.start_ns -= (uint64_t)behind_ns;
+	host_clock = (struct vmop_db_clock){.n = 1, .parts = {{content.start_ns, 0, behind_ns}}};
+	fetch_content(&content, true, VMOP_FETCHES_DONE);
+	/* It is the clock of that session only. */
+	content.start_ns -= VMOP_NS_PER_S;
+	unlink(host_path);
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+	/* With it, the time of this session is another one. */
+	content.start_ns = now_ns;
+	host_clock.parts[0].session_ns = now_ns;
+	fetch_content(&content, true, VMOP_FETCHES_FAILED);
+}
+
 static void no_session(void **state)
 {
 	(void)state;
@@ -281,6 +307,109 @@ static void no_session(void **state)
 	begin_fetch(dial_server, true);
 	finish(VMOP_FETCHES_FAILED);
 	assert_int_equal(n_files(), 1);
+}
+
+/* Read the whole session at path, as a report does. */
+static struct vmop_error *see_symbols(void *arg, const struct vmop_db_image *image)
+{
+	_cleanup_free_ struct vmop_symbol *symbols = NULL;
+	size_t n;
+	return vmop_db_get_symbols(arg, image->id, &symbols, &n);
+}
+
+/* A file with damage or forged values is refused, or can be read to its end. */
+static void changed_bytes(void **state)
+{
+	enum { N_CHANGED = 150 };
+	struct vmop_fetched_place place = {.session_dir = dir,
+					   .file = (char[]){"changed.vmop"},
+					   .uuid = UUID,
+					   .host_has_uuid = true};
+	struct content content = honest();
+	uint64_t random = 1;
+	unsigned n_refused = 0;
+	(void)state;
+	content.n_symbols = 20;
+	put_session(guest_path, &content);
+	place.since_ns = content.start_ns;
+	_cleanup_free_ char *whole = NULL;
+	size_t len_bytes;
+	assert_ok(vmop_io_read_file(guest_path, 1 << 20, &whole, &len_bytes));
+	for (unsigned i = 0; i < N_CHANGED; i++) {
+		struct vmop_fetched_file file;
+		uint64_t sum = 0;
+		_cleanup_free_ char *bytes = malloc(len_bytes);
+		memcpy(bytes, whole, len_bytes);
+		for (unsigned change = 0; change <= i % 4; change++) {
+			random = random * UINT64_C(6364136223846793005) + 1;
+			/* Half of the changes are in the first page and the schema. */
+			size_t at = (random >> 33) % (change % 2 ? len_bytes : 4096);
+			bytes[at] ^= (char)(1 << (random >> 60) % 8);
+		}
+		assert_ok(vmop_fetched_file_begin(&file, &place));
+		assert_ok(vmop_fetched_file_write(&file, bytes, len_bytes - i % 3 * 4096));
+		struct vmop_error *err = vmop_fetched_file_check(&file);
+		n_refused += err != NULL;
+		if (!err) {
+			char path[96];
+			struct vmop_db *db;
+			snprintf(path, sizeof(path), "%s/%s", dir, place.file);
+			assert_ok(vmop_fetched_file_publish(&file, place.file));
+			assert_ok(vmop_db_open(path, &db));
+			assert_ok(vmop_db_each_total(db, NULL, add_total, &sum));
+			assert_ok(vmop_db_each_image(db, see_symbols, db));
+			vmop_db_close(db);
+			unlink(path);
+		}
+		vmop_error_destroy(err);
+		vmop_fetched_file_end(&file);
+		assert_int_equal(n_files(), 1);
+	}
+	print_message("%u of %u changed sessions are refused\n", n_refused, N_CHANGED);
+	assert_in_range(n_refused, N_CHANGED / 2, N_CHANGED);
+}
+
+/* Names steer nothing: they are stored as they are, and each reader of sessions escapes them. */
+static void hostile_names(void **state)
+{
+	char longest[65537];
+	const char *const names[] = {"\033[2J\033]0;x\007", "</script><script>x", "a\nb,\"c\"",
+				     "\xff\xed\xa0\x80",    "../../etc/passwd",	  longest};
+	struct content content = honest();
+	struct vmop_db *db;
+	uint64_t sum = 0;
+	(void)state;
+	memset(longest, 'L', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	put_session(guest_path, &content);
+	unlink(guest_path);
+	assert_ok(vmop_db_create(guest_path, &db));
+	assert_ok(vmop_db_put_info(db, "hostname", names[0]));
+	assert_ok(vmop_db_put_event(
+		db, &(struct vmop_db_event){.name = names[1], .source = "perf", .unit = "ns"}));
+	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = names[0], .uuid = UUID}));
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct vmop_db_image image = {
+			.id = {1 + i}, .kind = VMOP_IMAGE_MODULE, .name = names[i]};
+		const struct vmop_symbol symbols[] = {
+			{.offset = 0, .len_bytes = UINT64_MAX, .name = names[i], .type = 'T'},
+			{.offset = UINT64_MAX, .len_bytes = 1, .name = names[i], .type = '\n'}};
+		assert_ok(vmop_db_put_image(db, &image));
+		vmop_error_destroy(vmop_db_put_symbols(db, image.id, symbols, 2));
+	}
+	assert_ok(vmop_db_begin_interval(db, content.start_ns, VMOP_NS_PER_S));
+	const struct vmop_db_cell cell = {.offset = 1, .samples = INT64_MAX};
+	assert_ok(vmop_db_put_chunk(
+		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = {1}}, &cell, 1));
+	assert_ok(vmop_db_commit(db));
+	assert_ok(vmop_db_finish(db));
+	begin_fetch(dial_server, true);
+	finish(VMOP_FETCHES_DONE);
+	assert_int_equal(n_files(), 2);
+	assert_ok(vmop_db_open(host_path, &db));
+	assert_ok(vmop_db_each_total(db, NULL, add_total, &sum));
+	assert_int_equal(sum, INT64_MAX);
+	vmop_db_close(db);
 }
 
 /* ---- a guest that sends what it likes ----------------------------------------------------------
@@ -520,7 +649,10 @@ int main(void)
 		UNIT(has_an_inner_guest),
 		UNIT(poses_as_the_host),
 		UNIT(another_time),
+		UNIT(another_time_that_is_known),
 		UNIT(no_session),
+		UNIT(changed_bytes),
+		UNIT(hostile_names),
 		UNIT(rubbish),
 		UNIT(too_much),
 		UNIT(cut_off),

@@ -4,6 +4,7 @@
 #define VMOP_TEST_DAEMON_ACTIVE_GUEST_SESSION_H
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,9 +61,12 @@ static inline void put_session(const char *path, const struct content *content)
 	const struct vmop_db_image image = {.id = {1}, .name = "/bin/x"};
 	const struct vmop_db_cell cell = {.offset = 16, .samples = 3, .weight_events = 3};
 	struct vmop_db *db = NULL;
+	char start[24];
+	snprintf(start, sizeof(start), "%" PRIu64, content->start_ns);
 	unlink(path);
 	assert_ok(vmop_db_create(path, &db));
 	assert_ok(vmop_db_put_info(db, "hostname", content->hostname));
+	assert_ok(vmop_db_put_info(db, "start_ns", start));
 	assert_ok(vmop_db_put_event(db, &event));
 	assert_ok(vmop_db_put_domain(db, &host));
 	if (content->other_uuid)

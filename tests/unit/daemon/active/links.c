@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -208,6 +209,47 @@ static void a_flood_is_bounded(void **state)
 	}
 	assert_true(connects(&strangers[0], CID + 1000, PORT));
 	leaves(&strangers[0]);
+}
+
+/* Many connect at once: a call accepts a few, and an honest guest is served meanwhile. */
+static void a_flood_at_the_port(void **state)
+{
+	enum { N = 100 };
+	const struct sockaddr_un address = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
+	struct sockaddr_un bound;
+	socklen_t len = sizeof(bound);
+	struct stranger honest;
+	int fds[N];
+	(void)state;
+	vmop_active_links_destroy(links);
+	/* Its connections have no CID. */
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(listener, (const void *)&address, sizeof(sa_family_t)), 0);
+	assert_int_equal(getsockname(listener, (void *)&bound, &len), 0);
+	assert_int_equal(listen(listener, N), 0);
+	assert_ok(vmop_active_links_create(listener, &links));
+	is_bound(&honest, CID, VMM);
+	for (unsigned i = 0; i < N; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		assert_int_equal(connect(fds[i], (const void *)&bound, len), 0);
+	}
+	const struct vmop_active_opener *opener = vmop_active_links_opener(links);
+	struct vmop_active_store *store;
+	char line[VMOP_ACTIVE_MESSAGE_BYTES], wanted[32];
+	assert_ok(opener->open(opener->arg, VMM, &store));
+	for (unsigned call = 1; call <= N / VMOP_ACTIVE_ACCEPTS_MAX + 2; call++) {
+		snprintf(wanted, sizeof(wanted), "line %u", call);
+		sends(&honest, VMOP_ACTIVE_FRAME_LINE, wanted, strlen(wanted));
+		pump();
+		unsigned n_wanted = call * VMOP_ACTIVE_ACCEPTS_MAX;
+		assert_int_equal(losses()->n_refused, n_wanted < N ? n_wanted : N);
+		assert_true(store->ops->read(store, line));
+		assert_string_equal(line, wanted);
+	}
+	opener->close(opener->arg, store);
+	for (unsigned i = 0; i < N; i++)
+		close(fds[i]);
+	leaves(&honest);
 }
 
 static void a_ban_doubles_and_ends(void **state)
@@ -546,7 +588,7 @@ static void agent_looks(struct agent *agent)
 							[VMOP_ACTIVE_DO_LEAVE] = VMOP_ACTIVE_LEFT};
 	char text[VMOP_ACTIVE_TEXT_BYTES];
 	agent->now_ns += S / 10;
-	vmop_active_agent_count(&agent->active, 42);
+	vmop_active_agent_report(&agent->active, &(struct vmop_active_report){.samples = 42});
 	enum vmop_active_task task = vmop_active_agent_look(&agent->active, agent->now_ns, text);
 	agent->n_tasks[task]++;
 	if (task == VMOP_ACTIVE_DO_OPEN)
@@ -911,6 +953,7 @@ int main(void)
 		TEST(only_privileged_guests_are_admitted),
 		TEST(a_guest_has_one_connection),
 		TEST(a_flood_is_bounded),
+		TEST(a_flood_at_the_port),
 		TEST(a_ban_doubles_and_ends),
 		TEST(frames_before_the_proof),
 		TEST(a_second_proof),
