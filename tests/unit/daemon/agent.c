@@ -957,9 +957,6 @@ static void a_session_in_a_guest_of_kvm(void **state)
 	char reported[24];
 	if (!can_sample())
 		skip();
-	reported_start_ns = mmap(NULL, sizeof(*reported_start_ns), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(reported_start_ns, MAP_FAILED);
 	serve_host(rig, play_host);
 	assert_string_equal(rig->daemon.setup.events.items[0], "cpu-clock:250Hz");
 	assert_ok(vmop_db_open(rig->daemon.last_session, &db));
@@ -967,7 +964,6 @@ static void a_session_in_a_guest_of_kvm(void **state)
 	assert_ok(vmop_db_get_info(db, "start_ns", &start));
 	snprintf(reported, sizeof(reported), "%" PRIu64, *reported_start_ns);
 	assert_string_equal(start, reported);
-	munmap(reported_start_ns, sizeof(*reported_start_ns));
 	assert_ok(vmop_db_each_domain(db, check_uuid, &n_hosts));
 	vmop_db_close(db);
 	assert_int_equal(n_hosts, 1);
@@ -1137,6 +1133,10 @@ static void a_session_with_samples_of_a_nested_guest(void **state)
 
 int main(void)
 {
+	reported_start_ns = mmap(NULL, sizeof(*reported_start_ns), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reported_start_ns == MAP_FAILED)
+		return 1;
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
 		TEST(a_pause),
