@@ -591,7 +591,8 @@ void vmop_db_stacks_destroy(struct vmop_db_stacks *stacks); /* NULL is allowed *
 
 /*
  * Check the whole file: `PRAGMA quick_check`, every blob decodes, totals match their blobs, and
- * references lead to rows.  For tests.
+ * references lead to rows.  For tests.  A live session may store more in the middle of it, so it
+ * needs vmop_db_begin_snapshot before.
  */
 struct vmop_error *vmop_db_check(struct vmop_db *db);
 

@@ -71,7 +71,11 @@ static struct vmop_error *print_info(struct vmop_db *db)
 static struct vmop_error *print_all(struct vmop_db *db)
 {
 	uint64_t samples = 0, span[3] = {0};
-	struct vmop_error *err = vmop_db_check(db);
+	/* A live session may store chunks, and the stacks that they refer to, in the middle of a
+	 * check. */
+	struct vmop_error *err = vmop_db_begin_snapshot(db);
+	if (!err)
+		err = vmop_db_check(db);
 	if (!err)
 		err = print_info(db);
 	if (!err)

@@ -16,7 +16,12 @@ is "times of reads and writes" "$(json 'value("io-read-time") > 0 and value("io-
 # The time of a call that waits is that of the wait.
 "$stat" --io=time --json -o "$work/out" sh -c 'sleep 0.4 | cat'
 is "ms of a read that waits" "$(json '300 < value("io-read-time") < 3000' "$work/out")" = True
-[ "$(uname -m)" != x86_64 ] || exact bpf narrow
+# A kernel without the 32-bit system calls of x86 kills the program.
+if [ "$(uname -m)" = x86_64 ] && "$known" "$work/known" narrow 2>/dev/null; then
+	exact bpf narrow
+else
+	echo "not tried: 32-bit system calls"
+fi
 if "$known" "$work/known" uring 2>"$work/err"; then
 	exact bpf uring
 else

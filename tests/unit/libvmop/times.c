@@ -76,7 +76,7 @@ static void regions(struct vmop_times *times)
 	assert_sound(times, &busy);
 	assert_true(idle.real_ns >= 150 * VMOP_NS_PER_MS);
 	assert_true(idle.virtual_ns < 30 * VMOP_NS_PER_MS);
-	assert_true(busy.virtual_ns >= 149 * VMOP_NS_PER_MS);
+	assert_true(busy.virtual_ns >= 145 * VMOP_NS_PER_MS); /* a busy machine begins to count late */
 	assert_true(busy.virtual_ns < 190 * VMOP_NS_PER_MS);
 	vmop_times_close(times);
 }
