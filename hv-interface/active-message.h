@@ -26,9 +26,9 @@
  * 	initiator	join	the domain is on the list: take the buffer and get ready
  * 	agent		ready, stuck (a dead agent's buffer was still there; it is free now:
  * 			list the domain again), or failed (TEXT: the reason)
- * 	initiator	run	Xen takes samples; TEXT: "times", if it wants the agent's, or
- * nothing agent		sampling; TEXT: the number of samples; to "times" also the time of
- * the agent's session now, and that of its start (CLOCK_REALTIME, ns)
+ * 	initiator	run	Xen takes samples; TEXT: "times", if it wants those of the agent
+ * 	agent		sampling; TEXT: the number of samples; to "times" also the time of its
+ * 			session now, and that of its start (CLOCK_REALTIME, ns)
  * 	initiator	leave	Xen has stopped; TEXT: "pause" (give the buffer back; a join or
  * 				"end" follows), or "end" (store all)
  * 	agent		left; TEXT: the number of samples; or failed (TEXT: the reason)

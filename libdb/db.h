@@ -384,6 +384,8 @@ struct vmop_error *vmop_db_add_guest_clock(struct vmop_db *db, struct vmop_domai
 
 /* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);
+/* Set *ret to the value of the info pair, a decimal number; 0: there is no such pair. */
+struct vmop_error *vmop_db_get_number(struct vmop_db *db, const char *name, uint64_t *ret);
 
 struct vmop_db_info {
 	const char *name, *value;

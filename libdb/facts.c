@@ -6,6 +6,8 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/symbols/symbols.h"
+#include "libutil/cleanup.h"
+#include "libutil/parse.h"
 
 /* Return text for a column that is NOT NULL. */
 static const char *text_or_empty(const char *text)
@@ -219,6 +221,15 @@ struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char *
 	const char *value = (const char *)sqlite3_column_text(stmt, 0);
 	*ret = value ? strdup(value) : NULL;
 	return *ret ? NULL : &vmop_error_no_memory;
+}
+
+struct vmop_error *vmop_db_get_number(struct vmop_db *db, const char *name, uint64_t *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	struct vmop_error *err = vmop_db_get_info(db, name, &text);
+	if (err || !text || !vmop_parse_u64(text, 10, ret))
+		*ret = 0;
+	return err;
 }
 
 /* A walk over a table: reads each row into its struct, and calls back. */

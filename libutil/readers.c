@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/readers.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utlist.h>
 
-#include "libutil/cleanup.h"
 #include "libutil/clock.h"
-#include "libutil/io.h"
 #include "libutil/log.h"
+#include "libutil/procfs.h"
 #include "libutil/worker.h"
 
 #define MAX_HALVINGS 4
@@ -202,19 +198,11 @@ static unsigned patience_ms(const struct vmop_readers *readers)
 	return readers->job_ms >> (readers->n_hung < MAX_HALVINGS ? readers->n_hung : MAX_HALVINGS);
 }
 
-/* Return whether a thread of this process has a CPU or waits for one. */
+/* Return whether a thread has a CPU or waits for one. */
 static bool is_runnable(pid_t tid)
 {
-	char path[64], text[256];
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (len <= 0)
-		return false;
-	text[len] = '\0';
-	/* proc(5): "TID (NAME) STATE ...". The name can have parentheses. */
-	const char *name_end = strrchr(text, ')');
-	return name_end && strncmp(name_end, ") R", 3) == 0;
+	struct vmop_procfs_stat stat;
+	return vmop_procfs_stat("", (uint32_t)tid, &stat) && stat.state == 'R';
 }
 
 /* The caller holds the lane's lock. */

@@ -12,7 +12,6 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/json.h"
-#include "libutil/parse.h"
 #include "libutil/protocol.h"
 
 /* The CPU time after which a list reads no further sessions, which can be hostile ones. */
@@ -74,25 +73,15 @@ static struct vmop_error *add_span(void *arg, const struct vmop_db_detail *detai
 	return NULL;
 }
 
-/* Set *ret to a fact that is a number, or to 0. */
-static struct vmop_error *get_number(struct vmop_db *db, const char *name, uint64_t *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	struct vmop_error *err = vmop_db_get_info(db, name, &text);
-	if (err || !text || !vmop_parse_u64(text, 10, ret))
-		*ret = 0;
-	return err;
-}
-
 /* Put start, end, spans and state. */
 static struct vmop_error *put_times(struct vmop_db *db, bool is_current, json_t *facts)
 {
 	uint64_t start_ns, end_ns;
 	struct spans spans = {.facts = facts};
 	json_object_set_new(facts, "spans", json_array());
-	struct vmop_error *err = get_number(db, "start_ns", &start_ns);
+	struct vmop_error *err = vmop_db_get_number(db, "start_ns", &start_ns);
 	if (!err)
-		err = get_number(db, "end_ns", &end_ns);
+		err = vmop_db_get_number(db, "end_ns", &end_ns);
 	if (!err)
 		err = vmop_db_each_detail(db, add_span, &spans);
 	if (err)
@@ -216,9 +205,9 @@ static struct vmop_error *put_text(struct vmop_db *db, const char *fact, const c
 static struct vmop_error *put_dropped(struct vmop_db *db, json_t *facts)
 {
 	uint64_t samples, until_ns;
-	struct vmop_error *err = get_number(db, "dropped_samples", &samples);
+	struct vmop_error *err = vmop_db_get_number(db, "dropped_samples", &samples);
 	if (!err)
-		err = get_number(db, "dropped_until_ns", &until_ns);
+		err = vmop_db_get_number(db, "dropped_until_ns", &until_ns);
 	json_t *dropped = !err && until_ns ? json_object() : json_null();
 	if (!err && until_ns) {
 		json_object_set_new(dropped, "samples", number(samples));
@@ -232,11 +221,11 @@ static struct vmop_error *put_dropped(struct vmop_db *db, json_t *facts)
 static struct vmop_error *put_cost(struct vmop_db *db, json_t *facts)
 {
 	uint64_t cpu_ns, rss_bytes, pause_ns;
-	struct vmop_error *err = get_number(db, "cpu_ns", &cpu_ns);
+	struct vmop_error *err = vmop_db_get_number(db, "cpu_ns", &cpu_ns);
 	if (!err)
-		err = get_number(db, "peak_rss_bytes", &rss_bytes);
+		err = vmop_db_get_number(db, "peak_rss_bytes", &rss_bytes);
 	if (!err)
-		err = get_number(db, "longest_pause_ns", &pause_ns);
+		err = vmop_db_get_number(db, "longest_pause_ns", &pause_ns);
 	json_t *cost = !err && rss_bytes ? json_object() : json_null();
 	if (!err && rss_bytes) {
 		json_object_set_new(cost, "cpu_s", json_real((double)cpu_ns / 1e9));

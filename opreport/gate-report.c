@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/gate-report.h"
 
-#include <string.h>
-
 #include "opreport/gate/gate.h"
-
-/* Return whether a word can be a ratio: the report's events decide whether there is one. */
-static bool can_be_ratio(const char *word, const struct vmop_words *ratios)
-{
-	size_t len = strlen(word);
-	if (strchr(word, '/') || !strcmp(word, "ipc") || !strcmp(word, "cpi") ||
-	    !strncmp(word, "mpki", 4))
-		return true;
-	for (size_t i = 0; i < ratios->n; i++) {
-		const char *name = ratios->items[i];
-		if (!strncmp(name, word, len) && (name[len] == '=' || !name[len]))
-			return true;
-	}
-	return false;
-}
+#include "opreport/query/ratio.h"
 
 struct vmop_error *vmop_gate_report_check(const struct vmop_settings *settings)
 {
@@ -44,7 +28,8 @@ struct vmop_error *vmop_gate_report_check(const struct vmop_settings *settings)
 					      wrong[i].option);
 	for (size_t i = 0; i < gate->n_bounds; i++) {
 		const struct vmop_bound *bound = &gate->bounds[i];
-		if (bound->kind == VMOP_GATE_RATIO && !can_be_ratio(bound->word, &settings->ratios))
+		if (bound->kind == VMOP_GATE_RATIO &&
+		    !vmop_ratios_may_have(bound->word, &settings->ratios))
 			return vmop_bound_malformed(bound->text);
 	}
 	return gate->has_change ? vmop_baseline_check(gate->baseline) : NULL;

@@ -15,7 +15,6 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"
-#include "libutil/parse.h"
 
 void vmop_fetched_place_deinit(struct vmop_fetched_place *place)
 {
@@ -151,10 +150,9 @@ static struct vmop_error *check_hostname(struct vmop_db *db, const struct vmop_f
 /* Read the session's times as those of this host. */
 static struct vmop_error *use_clock(struct vmop_db *db, const struct vmop_fetched_place *place)
 {
-	_cleanup_free_ char *start = NULL;
 	uint64_t start_ns;
-	struct vmop_error *err = vmop_db_get_info(db, "start_ns", &start);
-	if (!err && start && vmop_parse_u64(start, 10, &start_ns))
+	struct vmop_error *err = vmop_db_get_number(db, "start_ns", &start_ns);
+	if (!err && start_ns)
 		vmop_db_set_clock(db, &place->clock, start_ns);
 	return err;
 }

@@ -9,12 +9,11 @@
 /* In the year 2116. The difference of two differences of such times has room. */
 #define TIME_MAX (UINT64_C(1) << 62)
 
-static bool append(struct vmop_db_clock *clock, const struct vmop_db_clock_part *part)
+static void append(struct vmop_db_clock *clock, const struct vmop_db_clock_part *part)
 {
 	if (clock->n == VMOP_DB_CLOCK_PARTS_MAX)
 		memmove(clock->parts, clock->parts + 1, --clock->n * sizeof(clock->parts[0]));
 	clock->parts[clock->n++] = *part;
-	return true;
 }
 
 /* Take a report that came later than the best one. */
@@ -35,7 +34,8 @@ static bool take_late(struct vmop_session_clock *clock, const struct vmop_db_clo
 						.from_ns = clock->late_from_ns,
 						.add_ns = clock->late_add_ns};
 	clock->n_late = 0;
-	return append(&clock->clock, &part);
+	append(&clock->clock, &part);
+	return true;
 }
 
 bool vmop_session_clock_take(struct vmop_session_clock *clock, uint64_t start_ns, uint64_t guest_ns,
@@ -54,8 +54,10 @@ bool vmop_session_clock_take(struct vmop_session_clock *clock, uint64_t start_ns
 	if (!is_other && later_ns > (int64_t)VMOP_SESSION_CLOCK_STEP_NS)
 		return take_late(clock, &now, host_ns);
 	clock->n_late = 0;
-	if (is_other || later_ns < -(int64_t)VMOP_SESSION_CLOCK_STEP_NS)
-		return append(&clock->clock, &now);
+	if (is_other || later_ns < -(int64_t)VMOP_SESSION_CLOCK_STEP_NS) {
+		append(&clock->clock, &now);
+		return true;
+	}
 	if (later_ns >= 0)
 		return false;
 	last->add_ns = now.add_ns;

@@ -141,7 +141,7 @@ static struct vmop_error *read_span(const char *dir, const char *name, struct vm
 static struct vmop_error *read_span_here(const char *dir, const char *name,
 					 const struct vmop_words *names, struct vmop_span *ret)
 {
-	size_t len = strcspn(name, (const char[]){VMOP_GUEST_SESSION_MARK, '\0'});
+	size_t len = (size_t)(strchrnul(name, VMOP_GUEST_SESSION_MARK) - name);
 	for (size_t i = 0; name[len] && i < names->n; i++)
 		if (strlen(names->items[i]) == len && !strncmp(names->items[i], name, len))
 			return read_span(dir, names->items[i], ret);

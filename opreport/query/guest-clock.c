@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "libutil/cleanup.h"
-#include "libutil/parse.h"
 
 /* A session that may be a guest's, while the others are searched for its clock. */
 struct search {
@@ -38,22 +37,23 @@ static struct vmop_error *take_uuid(void *arg, const struct vmop_db_domain *doma
 
 static struct vmop_error *set(struct vmop_db *const *dbs, size_t n, size_t of)
 {
-	_cleanup_free_ char *uuid = NULL, *start = NULL;
+	_cleanup_free_ char *uuid = NULL;
+	struct vmop_db *db = dbs[of];
 	struct search search = {0};
-	vmop_db_set_clock(dbs[of], NULL, 0);
-	struct vmop_error *err = vmop_db_each_domain(dbs[of], take_uuid, &uuid);
+	vmop_db_set_clock(db, NULL, 0);
+	struct vmop_error *err = vmop_db_each_domain(db, take_uuid, &uuid);
 	if (!err)
-		err = vmop_db_get_info(dbs[of], "start_ns", &start);
-	if (err || !uuid || !start || !vmop_parse_u64(start, 10, &search.start_ns))
+		err = vmop_db_get_number(db, "start_ns", &search.start_ns);
+	if (err || !uuid || !search.start_ns)
 		return err;
 	search.uuid = uuid;
 	for (size_t i = 0; i < n && !err; i++) {
 		search.db = dbs[i];
 		if (i != of)
-			err = vmop_db_each_domain(dbs[i], add_clock, &search);
+			err = vmop_db_each_domain(search.db, add_clock, &search);
 	}
 	if (!err)
-		vmop_db_set_clock(dbs[of], &search.clock, search.start_ns);
+		vmop_db_set_clock(db, &search.clock, search.start_ns);
 	return err;
 }
 

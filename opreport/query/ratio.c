@@ -301,6 +301,20 @@ static struct vmop_error *add_quotient(struct vmop_ratios *ratios, const struct 
 		word, there);
 }
 
+bool vmop_ratios_may_have(const char *name, const struct vmop_words *words)
+{
+	size_t len = strlen(name);
+	if (strchr(name, '/') || !strcmp(name, "ipc") || !strcmp(name, "cpi") ||
+	    !strncmp(name, "mpki", 4))
+		return true;
+	for (size_t i = 0; i < words->n; i++) {
+		const char *word = words->items[i];
+		if (!strncmp(word, name, len) && (word[len] == '=' || !word[len]))
+			return true;
+	}
+	return false;
+}
+
 static struct vmop_error *add_word(struct vmop_ratios *ratios, const struct vmop_result *result,
 				   const char *word)
 {

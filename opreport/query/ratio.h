@@ -62,6 +62,12 @@ struct vmop_error *vmop_ratios_init(struct vmop_ratios *ratios, const struct vmo
 				    const struct vmop_result *result);
 void vmop_ratios_deinit(struct vmop_ratios *ratios);
 
+/*
+ * Return whether a report with these words could have a ratio of that name: its events decide
+ * whether it has one.
+ */
+bool vmop_ratios_may_have(const char *name, const struct vmop_words *words);
+
 /* Estimate a ratio for a row or a detail, from its counts. */
 struct vmop_ratio_value vmop_ratio_of(const struct vmop_ratio *ratio,
 				      const struct vmop_result *result,

@@ -16,7 +16,7 @@
 #include "hv-interface/bpf/waits-layout.h"
 #include "hv-interface/bpf/waits-object.h"
 
-/* What a guest exits for: so many reasons, each from so many places of its code. */
+/* A guest exits for several reasons, from several places of its code. */
 enum { REASONS = 8, ADDRESSES = 32, SLOT = 1 };
 
 struct record {
@@ -125,12 +125,12 @@ int main(int argc, char **argv)
 		run_program(exit_fd, &record);
 		run_program(entry_fd, NULL);
 	}
+	bool is_right = n_counted(&loaded) == n;
 	printf("exits: %u exits of %d reasons from %d addresses: %.0f ns a program at the exit, "
 	       "%.0f "
 	       "ns at the entry, with the statistics; counted %s\n",
 	       n, REASONS, ADDRESSES, ns_a_run(exit_fd), ns_a_run(entry_fd),
-	       n_counted(&loaded) == n ? "all" : "not all");
-	bool is_right = n_counted(&loaded) == n;
+	       is_right ? "all" : "not all");
 	vmop_bpf_loaded_close(&loaded);
 	close(stats_fd);
 	return is_right ? 0 : 1;

@@ -475,7 +475,7 @@ static void a_guest_that_goes(void **state)
 	assert_int_equal(candidates.n, 0);
 }
 
-/* One whose agent alone is gone is sampled as a passive one, with a reason in the log. */
+/* A guest that runs on without its agent is sampled as a passive one, with a reason in the log. */
 static void an_agent_that_goes(void **state)
 {
 	(void)state;

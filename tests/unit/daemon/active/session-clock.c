@@ -110,7 +110,7 @@ static void set_forward(void **state)
 	assert_int_equal(last(&world)->from_ns, world.guest_ns - 9 * STEP_NS);
 }
 
-/* A line that is read twice says nothing new, and another session of the guest has its own part. */
+/* A line that is read twice changes nothing, and another session of the guest has its own part. */
 static void other_sessions(void **state)
 {
 	struct world world = begin();
