@@ -57,6 +57,7 @@ libvmop_stat_libstat_la_SOURCES = \
 	libvmop/stat/readings.c libvmop/stat/readings.h \
 	libvmop/stat/settings.c libvmop/stat/settings.h \
 	libvmop/stat/spread.c libvmop/stat/spread.h \
+	libvmop/stat/unseen.c libvmop/stat/unseen.h \
 	libvmop/stat/time/stops.c libvmop/stat/time/stops.h \
 	libvmop/stat/time/task-rows.c libvmop/stat/time/task-rows.h \
 	libvmop/stat/time/time.c libvmop/stat/time/time.h

@@ -15,7 +15,12 @@
 
 #include "libutil/io.h"
 
-/* The child's part; does not return. */
+static long faults(const struct rusage *usage)
+{
+	return usage->ru_minflt + usage->ru_majflt;
+}
+
+/* The child's part; does not return. Reports its faults so far, and the errno if it goes on. */
 static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd, int report_fd)
 {
 	char byte;
@@ -23,6 +28,11 @@ static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd
 	/* The end of the file: vmopstat is ready, or has died. A byte: go. */
 	if (read(go_fd, &byte, 1) != 1 || (out_fd >= 0 && dup2(out_fd, STDOUT_FILENO) < 0))
 		_exit(127);
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	long n_faults = faults(&usage);
+	if (write(report_fd, &n_faults, sizeof(n_faults)) < 0)
+		_exit(126);
 	execvp(argv[0], argv);
 	int os_errno = errno;
 	if (write(report_fd, &os_errno, sizeof(os_errno)) < 0)
@@ -62,12 +72,14 @@ struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signal
 struct vmop_error *vmop_stat_command_go(struct vmop_stat_command *command, const char *name)
 {
 	int os_errno;
+	long *n_faults = &command->n_faults_before;
 	if (vmop_io_write_full(command->go_fd, "", 1) != 1)
 		return vmop_error_os(errno, "the command");
 	close(command->go_fd);
 	command->go_fd = -1;
 	/* Its end is closed by execve(2). */
-	if (vmop_io_read_full(command->report_fd, &os_errno, sizeof(os_errno)) != sizeof(os_errno))
+	if (vmop_io_read_full(command->report_fd, n_faults, sizeof(*n_faults)) != sizeof(*n_faults) ||
+	    vmop_io_read_full(command->report_fd, &os_errno, sizeof(os_errno)) != sizeof(os_errno))
 		return NULL;
 	return vmop_error_os(os_errno, "cannot execute %s", name);
 }
@@ -91,6 +103,7 @@ struct vmop_error *vmop_stat_command_check(struct vmop_stat_command *command)
 	command->user_s = seconds(usage.ru_utime);
 	command->system_s = seconds(usage.ru_stime);
 	command->n_switches = usage.ru_nvcsw;
+	command->n_faults = faults(&usage) - command->n_faults_before;
 	return NULL;
 }
 

@@ -15,9 +15,10 @@ struct vmop_stat_command {
 	int report_fd; /* the child's errno, if it cannot execute */
 	bool has_ended;
 	int status; /* of waitpid(2) */
-	/* CPU time and voluntary switches, with those of the children that it waited for. */
+	long n_faults_before; /* page faults before it executes */
+	/* CPU time, voluntary switches, and later faults: also of children that it waited for. */
 	double user_s, system_s;
-	long n_switches;
+	long n_switches, n_faults;
 };
 
 /*

@@ -29,15 +29,7 @@
 #include "libvmop/stat/ratio.h"
 #include "libvmop/stat/settings.h"
 #include "libvmop/stat/time/time.h"
-
-/*
- * CPU time that the kernel accounts and the counters do not see, before it is an error: a share, a
- * floor, and the end of each task, which comes after its counters' (20 to 90 us each on a PC). A
- * task's last switch is a voluntary one, so there are at most as many tasks.
- */
-#define UNSEEN_SHARE 0.05
-#define UNSEEN_S 0.01
-#define UNSEEN_S_PER_SWITCH 0.0003
+#include "libvmop/stat/unseen.h"
 
 struct stat_run {
 	const struct vmop_stat_settings *settings;
@@ -45,7 +37,7 @@ struct stat_run {
 	struct vmop_stat_loop loop;
 	struct vmop_stat_command command;
 	struct vmop_stat_counts *counts;
-	struct vmop_stat_counts *clock; /* the command's CPU time, to notice uncounted work */
+	struct vmop_stat_counts *witness; /* of the command, to notice uncounted work */
 	struct vmop_stat_io io;
 	struct vmop_stat_io_rows io_rows;
 	uint64_t begin_ns;
@@ -62,7 +54,7 @@ static void run_cleanup(struct stat_run *run)
 {
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
-	vmop_stat_counts_close(run->clock);
+	vmop_stat_counts_close(run->witness);
 	vmop_stat_time_deinit(&run->time);
 	vmop_stat_loop_deinit(&run->loop);
 	vmop_stat_io_deinit(&run->io);
@@ -133,7 +125,7 @@ static struct vmop_error *open_counts(struct stat_run *run)
 	if (settings->events)
 		err = vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
 	if (!err && on_exec && settings->events)
-		err = vmop_stat_counts_open_process("task-clock", pid, true, &run->clock);
+		err = vmop_stat_unseen_open(pid, &run->witness);
 	if (!err && !on_exec && settings->events && !settings->io.is_wanted)
 		err = check_some(run);
 	return err || on_exec || settings->is_all ? err : follow(run, pid);
@@ -296,27 +288,16 @@ static struct vmop_error *print_interval(void *arg, uint64_t since_ns)
 	return err ? err : flush(run);
 }
 
-/* Return whether the command used CPU time that its clock did not count. */
-static bool has_unseen_time(const struct stat_run *run, double counted_s)
-{
-	double used_s = run->command.user_s + run->command.system_s;
-	double at_ends_s = (double)run->command.n_switches * UNSEEN_S_PER_SWITCH;
-	return counted_s < used_s * (1 - UNSEEN_SHARE) - UNSEEN_S - at_ends_s;
-}
-
 /* Find out whether the kernel stopped to count a part of the command, and note it in all rows. */
 static struct vmop_error *check_unseen(struct stat_run *run)
 {
-	struct vmop_stat_count clock;
-	if (!run->clock)
-		return NULL;
-	struct vmop_error *err = vmop_stat_counts_read(run->clock, &clock);
-	if (err)
+	bool has_unseen = false;
+	struct vmop_error *err =
+		run->witness ? vmop_stat_unseen_check(run->witness, &run->command, &has_unseen)
+			     : NULL;
+	if (!has_unseen && !(run->witness &&
+			     vmop_stat_command_changes_rights(run->settings->command[0])))
 		return err;
-	bool has_clock = !vmop_stat_counts_reason(run->clock, 0);
-	if (!vmop_stat_command_changes_rights(run->settings->command[0]) &&
-	    !(has_clock && has_unseen_time(run, clock.value / 1e9)))
-		return NULL;
 	for (size_t i = 0; !err && i < run->n; i++)
 		err = set_reason(&run->rows[i],
 				 "it executed a program with other rights, where counting ends");
@@ -385,9 +366,9 @@ static void end_run(struct stat_run *run)
 				 vmop_stat_counts_cpu_changes(run->counts));
 	vmop_stat_command_deinit(&run->command);
 	vmop_stat_counts_close(run->counts);
-	vmop_stat_counts_close(run->clock);
+	vmop_stat_counts_close(run->witness);
 	vmop_stat_time_close(&run->time);
-	run->counts = run->clock = NULL;
+	run->counts = run->witness = NULL;
 	vmop_stat_io_end(&run->io);
 }
 
