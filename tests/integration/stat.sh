@@ -8,12 +8,12 @@ stat=$build/vmopstat
 known=$build/tests/fixtures/known-counts
 "$stat" -e task-clock -o "$work/try" true || skip "this kernel counts no events here: $(cat "$work/try")"
 
-# count EVENT COMMAND...: print the value of one event.
+# count EVENT COMMAND...: print the value of one event, or why there is none.
 count() {
 	event=$1
 	shift
-	"$stat" -x, -o "$work/count" -e "$event" -- "$@" >/dev/null || fail "exit $? of vmopstat $*"
-	cut -d, -f1 "$work/count"
+	"$stat" --json -o "$work/count" -e "$event" -- "$@" >/dev/null || fail "exit $? of vmopstat $*"
+	sed -n 's/.*"counter-value":\([0-9][0-9]*\)[,}].*/\1/p; s/.*"reason":"\([^"]*\)".*/\1/p' "$work/count"
 }
 # json EXPRESSION FILE: evaluate with rows, the list of the file's objects.
 json() {
