@@ -123,6 +123,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/stacks/stack-reader.c opreport/stacks/stack-reader.h \
 	opreport/stacks/svg-text.c opreport/stacks/svg-text.h \
 	opreport/stacks/time-counts.c opreport/stacks/time-counts.h \
+	opreport/stacks/time-extents.c opreport/stacks/time-extents.h \
 	opreport/stacks/tree-output.c opreport/stacks/tree-output.h
 nodist_opreport_libopreport_la_SOURCES = opreport/stacks/flamegraph-files.h \
 	opreport/export/html/html-files.h

@@ -30,6 +30,7 @@ opreport_unit_tests = tests/unit/opreport/query/arena tests/unit/opreport/query/
 	tests/unit/opreport/stacks/stack-reader \
 	tests/unit/opreport/stacks/svg-text \
 	tests/unit/opreport/stacks/time-counts \
+	tests/unit/opreport/stacks/time-extents \
 	tests/unit/opreport/export/html/histogram \
 	tests/unit/opreport/export/html/page \
 	tests/unit/opreport/export/html/rows \
@@ -161,6 +162,8 @@ tests_unit_opreport_export_html_texts_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_export_html_texts_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_time_counts_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_time_counts_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_time_extents_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_time_extents_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_export_json_writer_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_export_json_writer_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS) -lm
 tests_unit_opreport_stacks_code_memo_CPPFLAGS = $(opreport_test_cppflags)

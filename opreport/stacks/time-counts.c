@@ -48,6 +48,7 @@ static void append(struct vmop_time_counts *counts, const struct vmop_time_count
 static void halve(struct vmop_time_counts *counts)
 {
 	size_t n = counts->n;
+	vmop_time_extents_halve(&counts->extents, counts->n_spans);
 	counts->len_ns *= 2;
 	counts->n_spans = (counts->n_spans + 1) / 2;
 	counts->n = 0;
@@ -94,11 +95,13 @@ struct vmop_error *vmop_time_counts_add(struct vmop_time_counts *counts, uint32_
 		}
 		if (counts->n_spans == 1) {
 			counts->left_out_samples += count.samples;
-			break;
+			return NULL;
 		}
 		halve(counts);
 		item.span = span_of(counts, middle_ns);
 	}
+	vmop_time_extents_add(&counts->extents, item.span, interval_start_ns,
+			      interval_start_ns + interval_len_ns);
 	return NULL;
 }
 

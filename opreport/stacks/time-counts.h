@@ -14,6 +14,7 @@
 
 #include "libutil/error.h"
 #include "opreport/query/tally.h"
+#include "opreport/stacks/time-extents.h"
 
 struct vmop_time_count {
 	uint32_t key;
@@ -24,7 +25,8 @@ struct vmop_time_count {
 
 struct vmop_time_counts {
 	uint64_t start_ns, len_ns; /* CLOCK_REALTIME; len_ns: of one span, a number of seconds */
-	size_t n_spans;
+	size_t n_spans; /* VMOP_TIME_SPANS_MAX at most */
+	struct vmop_time_extents extents;
 	size_t n_slots;
 	struct vmop_time_count *items; /* n */
 	size_t n, capacity;
@@ -32,9 +34,6 @@ struct vmop_time_counts {
 	size_t last_capacity;
 	uint64_t left_out_samples; /* that have no item */
 };
-
-/* Spans at the beginning, at most. */
-#define VMOP_TIME_SPANS_MAX 240
 
 /* The bound of items; see vmop_time_counts_add. */
 #define VMOP_TIME_ITEMS_MAX ((size_t)4 << 20)

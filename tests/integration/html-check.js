@@ -125,6 +125,26 @@ function checkRange() {
 	check(card(1) === "100" && !one("#spec code"), "Escape leaves the range");
 }
 
+// Thirty intervals of 1.2 s with the same samples each: thirty bars of one height, none beside or over another.
+function checkBars() {
+	const bars = [...document.querySelectorAll("#time-chart rect.t0")].map((bar) => bar.getBBox());
+	check(bars.length === 30, "bars: " + bars.length);
+	const heights = bars.map((bar) => bar.height), widths = bars.map((bar) => bar.width);
+	check(Math.max(...heights) < 1.1 * Math.min(...heights), "heights: " + heights);
+	check(Math.max(...widths) < 1.01 * Math.min(...widths), "widths: " + widths);
+	for (let i = 1; i < bars.length; i++)
+		check(Math.abs(bars[i].x - bars[i - 1].x - bars[i - 1].width - 1) < 0.01, "bar " + i);
+	for (let i = 0; i < bars.length; i++) {
+		point("pointerdown", (i + 0.5) / 30);
+		point("pointerup", (i + 0.5) / 30);
+		const chosen = one("#time-chart rect.chosen").getBBox();
+		check(chosen.x <= bars[i].x + 0.01 && chosen.x + chosen.width >= bars[i].x + bars[i].width,
+		      "bar " + i + " is not chosen whole");
+		check(Number(card(1).replace(/[^0-9]/g, "")) > 0, "bar " + i + " is empty");
+	}
+	press("Escape");
+}
+
 // No name became markup, and the page fits the window.
 function checkAll() {
 	check(document.querySelectorAll("script").length === 6, "scripts: " +
@@ -140,6 +160,8 @@ checkAll();
 if (document.title.startsWith("session known "))
 	for (const one of [checkSearch, checkZoom, checkSort, checkRange])
 		one();
+if (document.title.startsWith("session late "))
+	checkBars();
 const result = document.createElement("p");
 result.textContent = "checked: " + (wrong.join("; ") || "all is well");
 document.body.append(result);

@@ -22,10 +22,12 @@ STACKS
 STACKS
 "$fixtures/make-session" --seconds=300 --load=busy "$sessions/busy.vmop"
 "$fixtures/make-session" --seconds=90 "$sessions/flat.vmop"
+# The daemon of a busy host is late: intervals last longer than the timeline's bars.
+"$fixtures/make-session" --seconds=36 --interval-ms=1200 "$sessions/late.vmop"
 "$fixtures/make-stacks" 60 2000 "$sessions/wide.vmop" >"$work/out"
 "$evil" sessions "$sessions"
 
-for session in known markup busy flat wide all; do
+for session in known markup busy flat late wide all; do
 	echo "well-formed: $session"
 	"$build/vmopreport" --session-dir="$sessions" --format=html -o "$work/$session.html" \
 		"session:$session" 2>"$work/err" || fail "$session: $(cat "$work/err")"
@@ -81,6 +83,13 @@ assert sum(row[4] for row in event["rows"]) + event["rest_samples"] == all_sampl
 assert sum(box[4] for box in event["boxes"]) == all_samples
 for row in event["rows"]:
     assert samples(row[8]) == row[4] <= row[6]
+extents = event["extents_ms"]
+assert len(extents) == 2 * event["spans"]
+shown = [time for i, time in enumerate(extents) if extents[i & ~1] < extents[i | 1]]
+assert shown == sorted(shown), "the spans' times overlap"
+for bill in event["bills"]:
+    for part in bill[1:]:
+        assert all(extents[2 * span] < extents[2 * span + 1] for span in part[::step]), "no time"
 for i, one in enumerate(event["boxes"]):
     assert samples(one[6]) == one[4] and one[0] < max(i, 1)
 assert len(data["texts"]) == len(set(data["texts"]))
@@ -119,7 +128,7 @@ use() {
 		fail "$1: $(grep -o '>checked:[^<]*' "$work/dom")"
 	! grep '^CONSOLE' "$work/err" || fail "$1: messages on the console"
 }
-for session in known markup busy flat wide all; do
+for session in known markup busy flat late wide all; do
 	use $session 1400
 done
 for session in known markup busy wide all; do

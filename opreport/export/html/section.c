@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "opreport/export/html/histogram.h"
 #include "opreport/export/html/rows.h"
 #include "opreport/stacks/call-path.h"
@@ -15,6 +16,7 @@
 
 /* Bytes of a row or box as written, without its texts and times. */
 #define ITEM_BYTES 64
+#define EXTENT_BYTES 20
 #define MAX_ROWS 3000
 
 struct section {
@@ -31,6 +33,7 @@ struct section {
 	size_t n_domains, n_others;
 	struct vmop_histogram box_times, row_times, bill_times;
 	uint64_t span_ns;
+	struct vmop_time_extents extents;
 	uint64_t unit, sample_weight; /* see vmop_histogram_write; sample_weight: if unit is 0 */
 };
 
@@ -299,16 +302,20 @@ static void fit_times(struct section *section, size_t other_bytes)
 	size_t max_bytes =
 		other_bytes < all_bytes - least_bytes ? all_bytes - other_bytes : least_bytes;
 	section->span_ns = section->tree->times.len_ns;
+	section->extents = section->tree->times.extents;
 	while (section->row_times.n_spans > 1 &&
 	       vmop_histogram_bytes(&section->box_times, section->unit) +
 			       vmop_histogram_bytes(&section->row_times, section->unit) +
 			       vmop_histogram_bytes(&section->bill_times, section->unit) >
 		       max_bytes) {
+		vmop_time_extents_halve(&section->extents, section->row_times.n_spans);
 		vmop_histogram_halve(&section->box_times);
 		vmop_histogram_halve(&section->row_times);
 		vmop_histogram_halve(&section->bill_times);
 		section->span_ns *= 2;
 	}
+	vmop_time_extents_part(&section->extents, section->row_times.n_spans,
+			       section->tree->times.start_ns, section->span_ns);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -408,6 +415,24 @@ static struct vmop_error *write_list(struct section *section, const char *name, 
 	return err;
 }
 
+/* [from, to, from, to, ...] by span, in ms since the first span's start */
+static void write_extents(struct section *section)
+{
+	uint64_t start_ns = section->tree->times.start_ns;
+	vmop_json_writer_name(section->writer, "extents_ms");
+	vmop_json_writer_begin(section->writer, '[');
+	for (size_t i = 0; i < section->row_times.n_spans; i++) {
+		const struct vmop_time_extent *extent = &section->extents.spans[i];
+		vmop_json_writer_number(section->writer,
+					vmop_clock_between_ns(start_ns, extent->from_ns) /
+						VMOP_NS_PER_MS);
+		vmop_json_writer_number(section->writer,
+					vmop_clock_between_ns(start_ns, extent->to_ns) /
+						VMOP_NS_PER_MS);
+	}
+	vmop_json_writer_end(section->writer, ']');
+}
+
 static struct vmop_error *write_section(struct section *section)
 {
 	struct vmop_json_writer *writer = section->writer;
@@ -420,7 +445,8 @@ static struct vmop_error *write_section(struct section *section)
 	vmop_json_writer_number_member(writer, "samples", all->samples);
 	vmop_json_writer_number_member(writer, "weight", all->weight_events);
 	vmop_json_writer_number_member(writer, "spans", section->row_times.n_spans);
-	vmop_json_writer_number_member(writer, "span_s", section->span_ns / 1000000000);
+	vmop_json_writer_number_member(writer, "span_s", section->span_ns / VMOP_NS_PER_S);
+	write_extents(section);
 	vmop_json_writer_number_member(writer, "weight_unit", section->unit);
 	vmop_json_writer_number_member(writer, "sample_weight", section->sample_weight);
 	vmop_json_writer_number_member(writer, "n_rows", section->rows.n);
@@ -460,7 +486,7 @@ struct vmop_error *vmop_page_section_write(struct vmop_call_tree *tree,
 		err = add_texts(&section, &other_bytes);
 	if (!err) {
 		find_unit(&section);
-		fit_times(&section, other_bytes);
+		fit_times(&section, other_bytes + EXTENT_BYTES * section.row_times.n_spans);
 		err = write_section(&section);
 	}
 	vmop_flame_layout_deinit(&section.boxes);

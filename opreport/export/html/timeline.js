@@ -30,21 +30,47 @@ function secondsAt(span) {
 	return vmop.data.from_s + span * state.event.span_s;
 }
 
+// Return the time of the span's samples, as shares of the whole time.
+function extentOf(span) {
+	const all = state.event.spans * state.event.span_s * 1000, ms = state.event.extents_ms;
+	return [Math.min(1, ms[2 * span] / all), Math.min(1, ms[2 * span + 1] / all)];
+}
+
+// Return where the span begins, as a share of the whole time: not within the samples of another.
+function edgeOf(span) {
+	const spans = state.event.spans;
+	let earliest = 0, latest = 1;
+	if (span <= 0 || span >= spans)
+		return span <= 0 ? 0 : 1;
+	for (let i = span - 1; i >= 0 && !earliest; i--)
+		earliest = extentOf(i)[1];
+	for (let i = span; i < spans && latest === 1; i++)
+		latest = extentOf(i)[0] || 1;
+	return Math.max(earliest, Math.min(latest, span / spans));
+}
+
+// A bar is as wide as the time that its samples are from, and as high as their weight by time.
 function drawBars(width) {
 	const event = state.event, values = valuesOf(event);
-	const sums = values.reduce((all, one) => all.map((sum, i) => sum + one[i]),
-				   new Array(event.spans).fill(0));
-	const most = Math.max(1, ...sums), each = width / event.spans;
-	const height = HEIGHT - TOP - BOTTOM;
+	const height = HEIGHT - TOP - BOTTOM, whole = 1 / event.spans;
+	const rates = [];
+	let most = 0;
 	for (let span = 0; span < event.spans; span++) {
+		const [start, end] = extentOf(span);
+		// The rate of a very short time says nothing.
+		rates.push(whole / Math.max(end - start, whole / 4));
+		most = Math.max(most, rates[span] * values.reduce((sum, one) => sum + one[span], 0));
+	}
+	for (let span = 0; span < event.spans; span++) {
+		const [start, end] = extentOf(span), wide = (end - start) * width;
 		let y = TOP + height;
 		values.forEach(function (one, i) {
-			const h = height * one[span] / most;
+			const h = height * rates[span] * one[span] / (most || 1);
 			if (!h)
 				return;
 			y -= h;
-			chart.append(makeSvg("rect", {class: "t" + i % 12, x: span * each, y: y,
-						      width: Math.max(each - (each > 4 ? 1 : 0), 0.5),
+			chart.append(makeSvg("rect", {class: "t" + i % 12, x: start * width, y: y,
+						      width: Math.max(wide - (wide > 4 ? 1 : 0), 0.5),
 						      height: h}));
 		});
 	}
@@ -65,7 +91,7 @@ function drawAxis(width) {
 }
 
 function drawChoice(width) {
-	const each = width / state.event.spans, left = state.from * each, right = state.to * each;
+	const left = edgeOf(state.from) * width, right = edgeOf(state.to) * width;
 	const height = HEIGHT - TOP - BOTTOM;
 	if (vmop.isWhole())
 		return;
@@ -110,7 +136,12 @@ function draw() {
 function spanAt(event) {
 	const box = chart.getBoundingClientRect();
 	const share = Math.max(0, Math.min(0.999999, (event.clientX - box.left) / box.width));
-	return Math.floor(share * state.event.spans);
+	let span = Math.floor(share * state.event.spans);
+	while (share < edgeOf(span))
+		span--;
+	while (span + 1 < state.event.spans && share >= edgeOf(span + 1))
+		span++;
+	return span;
 }
 
 function drag(event) {
