@@ -6,6 +6,7 @@
 . "$(dirname "$0")/common.sh"
 
 mkdir "$work/good"
+spare_leak_checks
 "$build/tests/fixtures/make-session" --seconds=3 "$work/good/current.vmop" >/dev/null
 
 # put KIND PATH

@@ -4,6 +4,7 @@
 evil=${VMOP_FIXTURES:-$(pwd)/tests/fixtures}/evil-names
 last=$(($("$evil" count) - 1))
 runs=0
+spare_leak_checks
 
 # plain COMMAND...: check that both outputs are plain, whatever the exit status. The two kinds of
 # locale alternate, unless $locales lists others.

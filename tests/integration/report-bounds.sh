@@ -4,6 +4,7 @@
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C.UTF-8
 fixtures=$build/tests/fixtures
+spare_leak_checks
 mkdir -p "$sessions"
 # Seconds of CPU time. A sanitizer's checks take two to three times the program's own.
 most_cpu_s=20

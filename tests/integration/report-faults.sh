@@ -4,6 +4,7 @@
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C
 mkdir -p "$sessions"
+spare_leak_checks
 
 report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@"
