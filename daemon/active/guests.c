@@ -225,14 +225,16 @@ static enum vmop_handing_kind kind_of(const struct vmop_active_guests *active, u
 								      : VMOP_HANDING_SAMPLES;
 }
 
-/* Hand over what waits. Return true if nothing waits any more. */
-static bool hand_over(struct vmop_active_guests *active)
+/* Hand over what it is time for, at last everything. Return true if nothing of it waits any more.
+ */
+static bool hand_over(struct vmop_active_guests *active, bool is_last)
 {
 	bool is_done = true;
 	for (size_t i = 0; active->handing && i < active->candidates.n; i++) {
 		uint32_t vmm_pid = active->candidates.at[i].vmm_pid;
 		vmop_handing_set(active->handing, vmm_pid, kind_of(active, vmm_pid));
-		is_done &= vmop_handing_send(active->handing, active->links, vmm_pid);
+		if (is_last || vmop_handing_is_due(active->handing, vmm_pid))
+			is_done &= vmop_handing_send(active->handing, active->links, vmm_pid);
 	}
 	return is_done;
 }
@@ -261,7 +263,7 @@ static void hand_over_rest(struct vmop_active_guests *active)
 	const struct timespec pause = {.tv_nsec = 10 * VMOP_NS_PER_MS};
 	uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC), now_ns = begun_ns;
 	vmop_active_guests_complete(active, begun_ns);
-	while (!hand_over(active) && now_ns - begun_ns < LAST_SAMPLES_WAIT_NS) {
+	while (!hand_over(active, true) && now_ns - begun_ns < LAST_SAMPLES_WAIT_NS) {
 		nanosleep(&pause, NULL);
 		now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		vmop_active_links_pump(active->links, now_ns);
@@ -553,7 +555,7 @@ void vmop_active_guests_step(struct vmop_active_guests *active, struct vmop_doma
 		vmop_active_identify(active->links, &active->candidates, domains, guests, now_ns);
 	drive_agents(active, now_ns);
 	take_times(active, domains, time_ns);
-	hand_over(active);
+	hand_over(active, false);
 	vmop_fetches_set_host(active->fetches, *domains->at[0]->uuid);
 	vmop_fetches_step(active->fetches);
 	for (uint32_t i = 1; i < domains->n; i++) {

@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "daemon/guest/stacks/sample-unwinder.h"
+#include "libutil/clock.h"
+
+/* So many samples are worth a frame, and so long fewer of them wait. */
+#define ENOUGH_SAMPLES 24
+#define LONGEST_WAIT_NS (300 * VMOP_NS_PER_MS)
 
 struct queue {
 	uint32_t vmm_pid; /* 0: unused */
@@ -14,6 +19,7 @@ struct queue {
 	uint64_t *frames; /* of the samples' stacks, in their order; NULL: without stacks */
 	size_t n_frames;
 	uint64_t last_ns; /* of the last sample, or up to which the agent knows that all came */
+	uint64_t sent_ns; /* up to which the last batch was complete */
 	struct vmop_handing_sums sums;
 };
 
@@ -162,6 +168,7 @@ static bool send_batch(const struct vmop_handing *handing, struct queue *queue,
 	*n_sent += n;
 	queue->sums.n_samples += n;
 	queue->sums.n_bytes += VMOP_ACTIVE_HEADER_BYTES + len_bytes;
+	queue->sent_ns = batch.complete_ns;
 	if (*n_sent == queue->n)
 		queue->last_ns = batch.complete_ns;
 	return true;
@@ -185,6 +192,14 @@ static void remove_sent(struct queue *queue, size_t n)
 		n_frames += sample->n_frames;
 	}
 	queue->n_frames = n_frames;
+}
+
+bool vmop_handing_is_due(struct vmop_handing *handing, uint32_t vmm_pid)
+{
+	const struct queue *queue = find(handing, vmm_pid);
+	return queue &&
+	       (queue->n >= ENOUGH_SAMPLES ||
+		vmop_clock_between_ns(queue->sent_ns, handing->complete_ns) >= LONGEST_WAIT_NS);
 }
 
 bool vmop_handing_send(struct vmop_handing *handing, struct vmop_active_links *links,

@@ -59,6 +59,12 @@ bool vmop_handing_sums(struct vmop_handing *handing, uint32_t vmm_pid,
 void vmop_handing_complete(struct vmop_handing *handing, uint64_t complete_ns);
 
 /*
+ * Return whether it is time to send what waits for a guest. A few samples wait for more, because
+ * each frame has some 25 bytes of its own; the agent waits up to two seconds for them.
+ */
+bool vmop_handing_is_due(struct vmop_handing *handing, uint32_t vmm_pid);
+
+/*
  * Send what waits for a guest, as far as its connection accepts it now. Return true if nothing
  * waits any more.
  */
