@@ -19,7 +19,7 @@ locales="C.UTF-8 C"
 for format in table csv json xml html perf-script speedscope firefox; do
 	for options in "" -l -d --by=domain --by=image --by=task --by=cgroup --by=cpu --by=vcpu \
 		--by=mode --by=certainty --by=session -V "-l -V -w -f -a -%" "--merge=all" \
-		"--accounting=domain" "--ratio=none --sort=image" "-x" "--width=40 -l" "-n" \
+		"--accounting=domain" "--ratio=none --sort=image" "-x" "--width=40 -l" "--width=1 -l" "-n" \
 		"--by=symbol,task,cgroup" "-D full -l" "-p $sessions -l"; do
 		[ -z "$sanitized" ] || [ $format = table ] || [ "${options:--l}" = -l ] || continue
 		# shellcheck disable=SC2086 # options are words

@@ -17,6 +17,7 @@ STACKS
 "$make_stacks" "$sessions/evil.vmop" <<STACKS
 1 </g> prog:</title></svg><script>alert(1)</script>;prog:]]>&lt&\"' 40
 1 web prog:$(printf 'tab\tesc\033bad\377surrogate\355\240\200nonchar\357\277\277rtl\342\200\256') 40
+1 $(head -c 65536 /dev/zero | tr '\0' L) prog:$(head -c 65536 /dev/zero | tr '\0' N) 3
 STACKS
 
 # A minute of a busy host: tens of thousands of stacks.

@@ -18,6 +18,7 @@ STACKS
 "$fixtures/make-known-stacks" "$sessions/markup.vmop" <<STACKS
 1 </g> prog:</title></style></script><script>wrong.push('xss')</script>;prog:<!--;prog:]]>&lt&\"' 40
 1 <img> prog:$(printf 'tab\tesc\033bad\377surrogate\355\240\200nonchar\357\277\277rtl\342\200\256') 40
+1 $(head -c 65536 /dev/zero | tr '\0' L) prog:$(head -c 65536 /dev/zero | tr '\0' N) 3
 1 a\${b} prog:<b>bold;prog:\`\${alert(1)}\`;prog:\\\\u003cb\\\\u003e 5
 STACKS
 "$fixtures/make-session" --seconds=300 --load=busy "$sessions/busy.vmop"

@@ -58,4 +58,15 @@ STACKS
 report --format=pprof -o "$work/s.pb.gz" session:weights
 pprof -top -sample_index=cpu-clock >"$work/out"
 grep -q ' 57.14% .* fast$' "$work/out" || fail "weights: $(cat "$work/out")"
+
+echo "names of 64 KiB, and with all kinds of bytes"
+"$build/tests/fixtures/make-known-stacks" "$sessions/evil.vmop" <<STACKS
+1 $(head -c 65536 /dev/zero | tr '\0' L) prog:$(head -c 65536 /dev/zero | tr '\0' N) 3
+1 a"b,c prog:]]></title><script>;prog:$(printf 'esc\033bad\377rtl\342\200\256') 40
+STACKS
+report --format=pprof -o "$work/s.pb.gz" session:evil
+pprof -raw >"$work/out"
+is "stacks in the profile" "$(grep -cE '^ +(3|40) ' "$work/out")" -eq 2
+! LC_ALL=C grep -q "$(printf '[\033\377]')" "$work/out" || fail "bytes of names control a terminal"
+grep -q 'NNNNNNNNNN' "$work/out" || fail "the long name is missing"
 exit $failed

@@ -11,6 +11,10 @@ mkdir -p "$sessions"
 "$build/tests/fixtures/make-session" --seconds=20 --load=busy "$sessions/busy.vmop"
 "$build/tests/fixtures/make-session" --seconds=20 --hostname=other "$sessions/other.vmop"
 "$build/tests/fixtures/make-counters" "$sessions/counters.vmop" 2>/dev/null || :
+"$build/tests/fixtures/make-known-stacks" "$sessions/long.vmop" <<STACKS
+1 $(head -c 65536 /dev/zero | tr '\0' L) prog:$(head -c 65536 /dev/zero | tr '\0' N) 3
+1 a"b,c&lt prog:]]></symbol><!--&lt"' 40
+STACKS
 "$evil" sessions "$sessions"
 
 report() {
@@ -56,7 +60,7 @@ print(len(list(root.iter("symbol"))), "symbols")
 PYTHON
 }
 
-for session in busy other all busy,other; do
+for session in busy other all long busy,other; do
 	for options in "" "-d" "--by=task" "--by=task -d" "--by=domain,cpu" "--by=mode,vcpu,certainty" \
 		"--by=task,cgroup,session,life -m tgid"; do
 		echo "$session $options"
