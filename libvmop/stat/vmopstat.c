@@ -15,6 +15,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
+#include "libvmop/event-set.h"
 #include "libvmop/stat/command.h"
 #include "libvmop/stat/comparison.h"
 #include "libvmop/stat/counts.h"
@@ -89,6 +90,22 @@ static struct vmop_error *check_some(const struct stat_run *run)
 			      vmop_stat_counts_reason(run->counts, 0));
 }
 
+/* Refuse to run a command of which nothing is counted, because of a name that is no event's. */
+static struct vmop_error *check_names(const struct stat_run *run)
+{
+	_cleanup_(vmop_event_set_deinit) struct vmop_event_set set = {0};
+	for (size_t i = 0; i < vmop_stat_counts_n(run->counts); i++) {
+		if (!vmop_stat_counts_reason(run->counts, i))
+			return NULL;
+	}
+	struct vmop_error *err = vmop_event_set_resolve(run->settings->events, -1, true, &set);
+	if (err && err->code != VMOP_ERROR_USAGE && err->code != VMOP_ERROR_NO_MEMORY) {
+		vmop_error_destroy(err);
+		err = NULL;
+	}
+	return err;
+}
+
 /* Let the end of a process end the counting. */
 static struct vmop_error *follow(struct stat_run *run, pid_t pid)
 {
@@ -124,6 +141,8 @@ static struct vmop_error *open_counts(struct stat_run *run)
 	struct vmop_error *err = NULL;
 	if (settings->events)
 		err = vmop_stat_counts_open_process(settings->events, pid, on_exec, &run->counts);
+	if (!err && on_exec && settings->events)
+		err = check_names(run);
 	if (!err && on_exec && settings->events)
 		err = vmop_stat_unseen_open(pid, &run->witness);
 	if (!err && !on_exec && settings->events && !settings->io.is_wanted)

@@ -263,7 +263,7 @@ static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 		if (vmop_catalog_task(catalog, i)->tid)
 			return NULL;
 	}
-	return vmop_error_new(VMOP_ERROR_CANT, "tid: the session's samples are not separated by "
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "tid: the session's samples are not separated by "
 					       "thread; record with --separate=thread");
 }
 

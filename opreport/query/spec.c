@@ -310,7 +310,10 @@ static error_t spec_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_SESSION_DIR:
 		spec->session_dir = arg;
-		return 0;
+		if (!*arg && !spec->err)
+			spec->err = vmop_error_new(VMOP_ERROR_USAGE,
+						   "--session-dir needs a directory");
+		return spec->err ? EINVAL : 0;
 	case KEY_ARCHIVE:
 		if (!spec->err)
 			spec->err = parse_archive(spec, arg);

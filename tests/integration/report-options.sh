@@ -155,7 +155,8 @@ refuse 1 "no samples of the session match; cpu: and vcpu: need one" report cpu:0
 refuse 1 "no tasks of the session match" report tgid:999999
 refuse 1 "no symbols match" report -l -i 'nosuch*'
 refuse 1 "no row reaches 99 %" report -t 99
-refuse 3 "not separated by thread" report tid:1
+refuse 2 "needs a directory" report --session-dir=
+refuse 1 "not separated by thread" report tid:1
 refuse 3 "no session 'nosuch' in $sessions (there: busy, current, elsewhere, lossy)" report session:nosuch
 refuse 3 "no sessions in $work/none; 'vmopcontrol --start'" "$build/vmopreport" --session-dir="$work/none"
 refuse 3 "$work/none/x" report -o "$work/none/x"

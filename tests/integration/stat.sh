@@ -59,7 +59,7 @@ status=0
 is "the exit status without a command" $status -eq 3
 is "its message" "$(grep -c 'cannot execute ./no-such-command: No such file' "$work/err")" -eq 1
 for wrong in '' '-a -p 1' '-I 1 true' '-r 0 true' '-r 3 -a' '-e page-faults:100 true' '-e {cs true' '-x, --json true' \
-	'-p nobody' '-r 2 -I 100 true' '--domain=x -a' '--domain=x -p 1'; do
+	'-p nobody' '-r 2 -I 100 true' '-e no-such-event true' '--domain=x -a' '--domain=x -p 1'; do
 	status=0
 	# shellcheck disable=SC2086 # words
 	"$stat" $wrong >"$work/out" 2>"$work/err" || status=$?
