@@ -5,8 +5,8 @@
 . "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
 
 for kind in event note asked image reason domain uuid command cgroup loss hostname symbol; do
-	size=20000000
-	case $kind in image | loss | symbol) size=200000000 ;; esac
+	size=$(few 20000000)
+	case $kind in image | loss | symbol) size=$(few 200000000) ;; esac
 	made long-$kind $size
 	bounded long-$kind -l --width=80
 	case $kind in event | note | image | domain | loss | hostname)
