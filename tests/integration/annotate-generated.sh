@@ -17,6 +17,7 @@ annotate() {
 record() {
 	control --run --event=cpu-clock:999Hz --session-dir="$sessions" "$@" -- "$jit" 4 map >"$work/out" 2>&1 ||
 		fail "$(cat "$work/out")"
+	rm -f "/tmp/perf-$(grep -xE '[0-9]+' "$work/out").map" # of the program's pid, which it prints
 }
 
 record --code=on
