@@ -20,7 +20,10 @@ static long faults(const struct rusage *usage)
 	return usage->ru_minflt + usage->ru_majflt;
 }
 
-/* The child's part; does not return. Reports its faults so far, and the errno if it goes on. */
+/*
+ * Wait, then execute the command; never return. The parent reads the number of page faults before
+ * execve(2), and the errno if execve(2) fails.
+ */
 static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd, int report_fd)
 {
 	char byte;
@@ -78,7 +81,8 @@ struct vmop_error *vmop_stat_command_go(struct vmop_stat_command *command, const
 	close(command->go_fd);
 	command->go_fd = -1;
 	/* Its end is closed by execve(2). */
-	if (vmop_io_read_full(command->report_fd, n_faults, sizeof(*n_faults)) != sizeof(*n_faults) ||
+	if (vmop_io_read_full(command->report_fd, n_faults, sizeof(*n_faults)) !=
+		    sizeof(*n_faults) ||
 	    vmop_io_read_full(command->report_fd, &os_errno, sizeof(os_errno)) != sizeof(os_errno))
 		return NULL;
 	return vmop_error_os(os_errno, "cannot execute %s", name);

@@ -14,7 +14,7 @@ struct vmop_stat_command {
 	int go_fd;     /* closing it lets the child execute; -1: done */
 	int report_fd; /* the child's errno, if it cannot execute */
 	bool has_ended;
-	int status; /* of waitpid(2) */
+	int status;	      /* of waitpid(2) */
 	long n_faults_before; /* page faults before it executes */
 	/* CPU time, voluntary switches, and later faults: also of children that it waited for. */
 	double user_s, system_s;

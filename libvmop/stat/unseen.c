@@ -16,7 +16,7 @@
 /*
  * A task's end takes no page faults without its counters, but a program that starts takes 25 and
  * more. Pages that the kernel fetches for itself (mlock, O_DIRECT, the arguments of execve) are in
- * the usage alone, so that faults are no proof without CPU time.
+ * the usage only, so that missing faults prove nothing without missing CPU time.
  */
 #define UNSEEN_FAULTS 10
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether a part of a command was not counted. The kernel ends the counters of a process that
- * executes a program with other rights (begin_new_exec() in fs/exec.c), and says so nowhere.
+ * Finds commands of which a part was not counted. The kernel ends the counters of a process that
+ * executes a program with other rights (begin_new_exec() in fs/exec.c), and reports it nowhere.
  */
 #ifndef VMOP_LIBVMOP_STAT_UNSEEN_H
 #define VMOP_LIBVMOP_STAT_UNSEEN_H
@@ -19,9 +19,9 @@
 struct vmop_error *vmop_stat_unseen_open(pid_t pid, struct vmop_stat_counts **ret);
 
 /*
- * Compare the counts with the usage of the command, which has ended. Beside the CPU time of an
- * uncounted program there are always its page faults; where the kernel's faults may not be counted,
- * the CPU time decides alone.
+ * Set *ret to whether the usage of the command, which has ended, is larger than its counts. An
+ * uncounted program has both CPU time and page faults. Where the user may not count the kernel's
+ * faults, only the CPU time is compared.
  */
 struct vmop_error *vmop_stat_unseen_check(struct vmop_stat_counts *witness,
 					  const struct vmop_stat_command *command, bool *ret);

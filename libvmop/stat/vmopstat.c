@@ -314,8 +314,8 @@ static struct vmop_error *check_unseen(struct stat_run *run)
 	struct vmop_error *err =
 		run->witness ? vmop_stat_unseen_check(run->witness, &run->command, &has_unseen)
 			     : NULL;
-	if (!has_unseen && !(run->witness &&
-			     vmop_stat_command_changes_rights(run->settings->command[0])))
+	if (!has_unseen &&
+	    !(run->witness && vmop_stat_command_changes_rights(run->settings->command[0])))
 		return err;
 	for (size_t i = 0; !err && i < run->n; i++)
 		err = set_reason(&run->rows[i],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which time the samples of a span are from.  An interval of the store belongs to the span that its
- * middle lies in, but begins and ends where the daemon was ready: on a busy host it lasts 1.2 s in
- * place of 1 s.  A bar that is drawn as wide as its span would be empty or twice as high as its
- * neighbours then.
+ * The time from which the samples of a span are.  An interval of the store belongs to the span in
+ * which its middle lies, but it can be longer than the span: 1.2 s on a busy host.  If each bar of
+ * a chart had the width of its span, some bars would be empty, and others twice as high as their
+ * neighbours.
  */
 #ifndef VMOP_OPREPORT_STACKS_TIME_EXTENTS_H
 #define VMOP_OPREPORT_STACKS_TIME_EXTENTS_H

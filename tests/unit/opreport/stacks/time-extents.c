@@ -55,7 +55,7 @@ static void a_session_has_nothing_to_part(void **state)
 	check(&extents, 3, 1290, 1410);
 }
 
-/* Those of two sessions are parted at the bound, or where one of them has no time any more. */
+/* Extents of two sessions are parted at the bound, or where the earlier extent ends. */
 static void sessions_are_parted(void **state)
 {
 	(void)state;
