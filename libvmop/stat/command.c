@@ -43,6 +43,17 @@ static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd
 	_exit(127);
 }
 
+/* Return the pages that execve(2) copies: the strings of argv and of the environment. */
+static long count_pages(char *const *argv)
+{
+	size_t len_bytes = 0;
+	for (char *const *at = argv; *at; at++)
+		len_bytes += strlen(*at) + 1;
+	for (char *const *at = environ; at && *at; at++)
+		len_bytes += strlen(*at) + 1;
+	return (long)(len_bytes / (size_t)sysconf(_SC_PAGESIZE)) + 1;
+}
+
 struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals, int out_fd,
 					     struct vmop_stat_command *ret)
 {
@@ -68,7 +79,8 @@ struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signal
 		close(report[0]);
 		return vmop_error_os(os_errno, "fork");
 	}
-	*ret = (struct vmop_stat_command){.pid = pid, .go_fd = go[1], .report_fd = report[0]};
+	*ret = (struct vmop_stat_command){
+		.pid = pid, .go_fd = go[1], .report_fd = report[0], .n_pages = count_pages(argv)};
 	return NULL;
 }
 

@@ -6,17 +6,18 @@
 /*
  * CPU time that the kernel accounts and the counters do not see, before it counts as missing: a
  * share, a floor, and the end of each task, which comes after its counters' (20 to 90 us each on a
- * PC, 450 us in a small virtual machine). A task's last switch is a voluntary one, so there are at
+ * PC, 500 us in a small virtual machine). A task's last switch is a voluntary one, so there are at
  * most as many tasks.
  */
 #define UNSEEN_SHARE 0.05
 #define UNSEEN_S 0.01
-#define UNSEEN_S_PER_SWITCH 0.0003
+#define UNSEEN_S_PER_SWITCH 0.0006
 
 /*
  * A task's end takes no page faults without its counters, but a program that starts takes 25 and
- * more. Pages that the kernel fetches for itself (mlock, O_DIRECT, the arguments of execve) are in
- * the usage only, so that missing faults prove nothing without missing CPU time.
+ * more. Pages that the kernel fetches for itself (mlock, O_DIRECT, the arguments and the
+ * environment of execve) are in the usage only: those of the command's own start are subtracted,
+ * and missing faults prove nothing without missing CPU time.
  */
 #define UNSEEN_FAULTS 10
 
@@ -51,6 +52,7 @@ struct vmop_error *vmop_stat_unseen_check(struct vmop_stat_counts *witness,
 	    !has_unseen_time(command, counts[CLOCK].value / 1e9))
 		return err;
 	*ret = !counts_all_faults(witness) ||
-	       (double)command->n_faults - counts[FAULTS].value >= UNSEEN_FAULTS;
+	       (double)(command->n_faults - command->n_pages) - counts[FAULTS].value >=
+		       UNSEEN_FAULTS;
 	return NULL;
 }

@@ -33,6 +33,9 @@ exact() { # NAME TASKS PAGES COMMAND...
 exact threads 2000 40 threads 2000
 exact forks 50 400 forks 50
 exact execs 50 400 execs 50
+# execve(2) copies the environment in the kernel, by faults that no counter has.
+is "faults with a large environment" \
+	"$(large=$(head -c 100000 /dev/zero | tr '\0' x) && export large && count page-faults "$known" forks 50 0)" -ge 500
 # A fork bomb of a known size, and ten thousand threads.
 exact storm 255 800 storm 7
 is "10,000 threads: page faults" "$(count page-faults "$known" threads 10000 1)" -ge 10000
