@@ -533,7 +533,7 @@ static void a_channel(void **state)
 		samples_pass(links, link);
 		vmop_agent_link_destroy(link);
 		tcflush(slave, TCIOFLUSH); /* as the end of a port does */
-		/* The last word came some time ago, on a busy machine a second and more. */
+		/* The last message came some time ago: on a busy machine, a second and more. */
 		now_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_ACTIVE_SERIAL_SILENCE_NS / 2;
 		vmop_active_links_pump(links, now_ns);
 		assert_true(vmop_active_links_has(links, (uint32_t)vmm));
