@@ -85,14 +85,11 @@ for name in jd-now jd-move jd-late jd-container; do
 	[ $name != jd-late ] || continue
 	second=$(samples_of $name jit_second)
 	is "samples of $name in jit_second" "$second" -gt 3
-	# jit_first does three times as much, and jit_shared as much as both together. A sanitized daemon is late for
-	# its stacks and loses samples, those of one half more than those of the other.
-	if [ -z "$sanitized" ]; then
-		is "those in jit_first" "$first" -gt "$second"
-		is "1/8 of those in jit_first" $((first / 8)) -lt "$second"
-		is "twice those in jit_shared" $((shared * 2)) -gt $((first + second))
-		is "half of those in jit_shared" $((shared / 2)) -lt $((first + second))
-	fi
+	# jit_first does three times as much, and jit_shared as much as both together.
+	is "those in jit_first" "$first" -gt "$second"
+	is "1/8 of those in jit_first" $((first / 8)) -lt "$second"
+	is "twice those in jit_shared" $((shared * 2)) -gt $((first + second))
+	is "half of those in jit_shared" $((shared / 2)) -lt $((first + second))
 	"$build/vmopreport" --session-dir="$sessions" --format=folded "task:$name" 2>/dev/null >"$work/folded" ||
 		fail "no stacks of $name"
 	for stack in 'jit_outer_before;jit_first(int)' 'jit_outer_before;jit_shared' \
