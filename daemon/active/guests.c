@@ -225,8 +225,7 @@ static enum vmop_handing_kind kind_of(const struct vmop_active_guests *active, u
 								      : VMOP_HANDING_SAMPLES;
 }
 
-/* Hand over what it is time for, at last everything. Return true if nothing of it waits any more.
- */
+/* Hand over the batches that are due; is_last: all. Return true if none of them waits any more. */
 static bool hand_over(struct vmop_active_guests *active, bool is_last)
 {
 	bool is_done = true;

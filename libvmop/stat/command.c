@@ -20,9 +20,20 @@ static long faults(const struct rusage *usage)
 	return usage->ru_minflt + usage->ru_majflt;
 }
 
+/* Return the pages that execve(2) copies: the strings of argv and of the environment. */
+static long count_pages(char *const *argv)
+{
+	size_t len_bytes = 0;
+	for (char *const *at = argv; *at; at++)
+		len_bytes += strlen(*at) + 1;
+	for (char *const *at = environ; at && *at; at++)
+		len_bytes += strlen(*at) + 1;
+	return (long)(len_bytes / (size_t)sysconf(_SC_PAGESIZE)) + 1;
+}
+
 /*
- * Wait, then execute the command; never return. The parent reads the number of page faults before
- * execve(2), and the errno if execve(2) fails.
+ * Wait, then execute the command; never return. The parent reads the number of page faults until
+ * execve(2) is done, and the errno if execve(2) fails.
  */
 static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd, int report_fd)
 {
@@ -33,7 +44,7 @@ static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd
 		_exit(127);
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
-	long n_faults = faults(&usage);
+	long n_faults = faults(&usage) + count_pages(argv);
 	if (write(report_fd, &n_faults, sizeof(n_faults)) < 0)
 		_exit(126);
 	execvp(argv[0], argv);
@@ -41,17 +52,6 @@ static void be_child(char **argv, const sigset_t *signals, int out_fd, int go_fd
 	if (write(report_fd, &os_errno, sizeof(os_errno)) < 0)
 		_exit(126);
 	_exit(127);
-}
-
-/* Return the pages that execve(2) copies: the strings of argv and of the environment. */
-static long count_pages(char *const *argv)
-{
-	size_t len_bytes = 0;
-	for (char *const *at = argv; *at; at++)
-		len_bytes += strlen(*at) + 1;
-	for (char *const *at = environ; at && *at; at++)
-		len_bytes += strlen(*at) + 1;
-	return (long)(len_bytes / (size_t)sysconf(_SC_PAGESIZE)) + 1;
 }
 
 struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signals, int out_fd,
@@ -79,8 +79,7 @@ struct vmop_error *vmop_stat_command_prepare(char **argv, const sigset_t *signal
 		close(report[0]);
 		return vmop_error_os(os_errno, "fork");
 	}
-	*ret = (struct vmop_stat_command){
-		.pid = pid, .go_fd = go[1], .report_fd = report[0], .n_pages = count_pages(argv)};
+	*ret = (struct vmop_stat_command){.pid = pid, .go_fd = go[1], .report_fd = report[0]};
 	return NULL;
 }
 

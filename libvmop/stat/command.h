@@ -15,8 +15,7 @@ struct vmop_stat_command {
 	int report_fd; /* the child's errno, if it cannot execute */
 	bool has_ended;
 	int status;	      /* of waitpid(2) */
-	long n_faults_before; /* page faults before it executes */
-	long n_pages;	      /* of the arguments and the environment */
+	long n_faults_before; /* page faults before its program runs */
 	/* CPU time, voluntary switches, and later faults: also of children that it waited for. */
 	double user_s, system_s;
 	long n_switches, n_faults;

@@ -16,8 +16,8 @@
 /*
  * A task's end takes no page faults without its counters, but a program that starts takes 25 and
  * more. Pages that the kernel fetches for itself (mlock, O_DIRECT, the arguments and the
- * environment of execve) are in the usage only: those of the command's own start are subtracted,
- * and missing faults prove nothing without missing CPU time.
+ * environment of execve) are in the usage only. n_faults is without those of the command's own
+ * start, and missing faults prove nothing without missing CPU time.
  */
 #define UNSEEN_FAULTS 10
 
@@ -52,7 +52,6 @@ struct vmop_error *vmop_stat_unseen_check(struct vmop_stat_counts *witness,
 	    !has_unseen_time(command, counts[CLOCK].value / 1e9))
 		return err;
 	*ret = !counts_all_faults(witness) ||
-	       (double)(command->n_faults - command->n_pages) - counts[FAULTS].value >=
-		       UNSEEN_FAULTS;
+	       (double)command->n_faults - counts[FAULTS].value >= UNSEEN_FAULTS;
 	return NULL;
 }

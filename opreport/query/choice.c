@@ -263,8 +263,9 @@ static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 		if (vmop_catalog_task(catalog, i)->tid)
 			return NULL;
 	}
-	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "tid: the session's samples are not separated by "
-					       "thread; record with --separate=thread");
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+			      "tid: the session's samples are not separated by "
+			      "thread; record with --separate=thread");
 }
 
 static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_catalog *catalog,

@@ -311,8 +311,8 @@ static error_t spec_option(int key, char *arg, struct argp_state *state)
 	case KEY_SESSION_DIR:
 		spec->session_dir = arg;
 		if (!*arg && !spec->err)
-			spec->err = vmop_error_new(VMOP_ERROR_USAGE,
-						   "--session-dir needs a directory");
+			spec->err =
+				vmop_error_new(VMOP_ERROR_USAGE, "--session-dir needs a directory");
 		return spec->err ? EINVAL : 0;
 	case KEY_ARCHIVE:
 		if (!spec->err)

@@ -8,7 +8,7 @@ stat=$build/vmopstat
 known=$build/tests/fixtures/known-counts
 "$stat" -e task-clock -o "$work/try" true || skip "this kernel counts no events here: $(cat "$work/try")"
 
-# count EVENT COMMAND...: print the value of one event, or why there is none.
+# count EVENT COMMAND...: print the value of one event, or the reason why it has no value.
 count() {
 	event=$1
 	shift
